@@ -1,0 +1,58 @@
+// Owns: from kernels and a user's description of their launches to an Analysis: search space, estimates, Pareto set,
+// recommendation, findings. Input: parsed modules and AnalyzeOptions. Deterministic; prints nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "flipflop/analysis.hpp"
+#include "flipflop/passes.hpp"
+
+namespace flipflop {
+
+enum class Objective : std::uint8_t { time, energy, edp, energy_at_95 };
+[[nodiscard]] std::string_view to_string(Objective objective);
+
+/// What the command line says of launches, as text where it must be resolved against a kernel's parameters.
+struct LaunchOptions {
+    std::vector<std::string> kernels;            ///< --kernel, empty = all
+    std::vector<std::string> args;               ///< PARAM=VALUE
+    std::vector<std::string> data;               ///< NAME=FILE[:TYPE]
+    std::vector<std::string> trips, taken;       ///< LOC=N, LOC=P
+    std::optional<std::string> assume_trips;
+    std::optional<double> assume_taken;
+    std::vector<Dim3> blocks;                    ///< --block
+    std::optional<Dim3> grid, work;
+    std::optional<std::string> grid_expression[3];   ///< --grid-x, -y, -z
+    std::optional<Dim3> current, current_grid;
+    std::optional<std::string> dynamic_smem;     ///< expression, bytes
+    std::optional<std::uint32_t> carveout_percent;
+    std::optional<Dim3> cluster;
+    bool cooperative{};
+    bool ignore_launch_bounds{};
+};
+
+enum class PtxasUse : std::uint8_t { automatic, require, off };
+
+struct AnalyzeOptions {
+    LaunchOptions launch;
+    std::vector<std::string> gpus;               ///< names, aliases, files, "all"
+    std::optional<std::uint32_t> sms;
+    std::vector<double> clocks_mhz, power_limits_w;
+    bool warm_cache{true};
+    Objective objective{Objective::time};
+    PtxasUse ptxas{PtxasUse::automatic};
+    std::string ptxas_log;
+    bool full_detail{};
+    unsigned threads{1};
+};
+
+/// Usage errors (FF07nn): exit 2. Input errors (FF08nn and parser errors): exit 3. Environment (FF06nn): exit 4.
+[[nodiscard]] int exit_code_of(const Diagnostic& diagnostic);
+
+/// The main job. `inputs` as read_input gave them. Parser diagnostics are part of the Analysis, not of the error.
+[[nodiscard]] Result<Analysis> analyze(const std::vector<Input>& inputs, const AnalyzeOptions& options);
+
+}  // namespace flipflop

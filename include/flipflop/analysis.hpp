@@ -1,0 +1,145 @@
+// Owns: everything `analyze`, `explain` and the reports say, as plain data: the struct behind CONTRACT.md section 6.
+// Made by src/advise, read by src/report, which computes nothing. Invariant: a value that is not known is empty.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "flipflop/facts.hpp"
+#include "flipflop/inputs.hpp"
+#include "flipflop/launch.hpp"
+#include "flipflop/models.hpp"
+
+namespace flipflop {
+
+/// Everything the estimate of one configuration says, contract key `predicted`.
+struct Prediction {
+    TimeEstimate time;
+    std::optional<PowerEstimate> power;
+    std::string power_unknown;               ///< why `power` is empty
+    std::optional<double> p_within_5pct;     ///< probability of lying within 5 % of the best, from paired errors
+};
+
+struct ConfigResult {
+    Dim3 block, grid;
+    std::uint64_t dynamic_shared_bytes{};
+    std::optional<double> clock_mhz, power_limit_w;
+    bool full_detail{};
+    bool launchable{};
+    std::string why_not;
+    std::optional<bool> safe;
+    std::string safe_reason;
+    Occupancy occupancy;
+    std::optional<LaunchFacts> facts;        ///< empty when not launchable
+    std::optional<Prediction> predicted;
+    bool pareto{}, kept{}, recommended{};
+    std::optional<std::uint32_t> rank;       ///< 1 = best by the objective; empty when not launchable
+    bool is_current{}, is_heuristic{};
+};
+
+struct Assumption {
+    std::string name, value, reason;
+    std::optional<std::string> could_change;
+};
+
+struct SearchSpace {
+    std::uint64_t candidates{}, launchable{}, kept{};
+    std::map<std::string, std::uint64_t> rejected_by;
+    std::optional<double> reduction;         ///< 1 - kept / launchable
+};
+
+struct Gain {
+    Dim3 block;
+    double time_ratio{}, time_ratio_low{}, time_ratio_high{};           ///< recommended over other
+    std::optional<double> energy_ratio, energy_ratio_low, energy_ratio_high;
+};
+
+struct Reason { std::string what; std::optional<double> delta_us, delta_mj; };
+struct Sensitivity { std::string name; std::string low, high; std::string effect; };
+
+struct Recommendation {
+    std::string objective;
+    Dim3 block, grid;
+    std::optional<double> clock_mhz, power_limit_w;
+    std::optional<bool> safe;
+    std::string confidence, confidence_reason;       ///< "high" | "medium" | "low"
+    std::optional<Gain> over_heuristic, over_current;
+    std::vector<Reason> reasons;
+    std::vector<std::string> caveats;
+    std::vector<Sensitivity> sensitivity;
+};
+
+struct Finding {
+    std::string rule;                        ///< "FF101"
+    Severity severity{Severity::warning};
+    std::string message;
+    std::uint32_t ptx_line{};
+    std::optional<SourceLine> source;
+    std::optional<double> cost_us, cost_mj;
+    std::string help;
+};
+
+struct CodeChoice {
+    std::string analysed;                    ///< "ptx"
+    std::string runs;                        ///< "ptx (just-in-time)", "cubin sm_80", ...
+    std::optional<bool> same_source;
+    bool compatible{true};
+    std::string why_not;
+};
+
+struct Reblocking {
+    std::string verdict;                     ///< safe | unsafe | unverified (of the recommended block; unverified when none)
+    Dim3 reference_block, reference_grid;
+    std::string reference_basis;             ///< given | assumed | required
+    std::string reason;
+};
+
+/// One kernel on one GPU in one case.
+struct KernelResult {
+    std::string gpu, case_name;
+    std::string gpu_note;                    ///< what an alias stood for
+    GpuProfile profile;
+    CodeChoice code;
+    Resources resources;
+    Reblocking reblocking;
+    std::vector<Assumption> assumptions;
+    SearchSpace space;
+    std::vector<ConfigResult> configs;       ///< --block order, or best first
+    std::optional<Recommendation> recommendation;
+    std::string no_recommendation;           ///< why it is empty
+    std::vector<Finding> findings;           ///< worst first
+};
+
+struct ParameterValue { std::string value; bool given{}; };
+
+struct KernelAnalysis {
+    KernelFacts facts;
+    std::vector<ParameterValue> parameter_values;    ///< parallel to facts.parameters
+    std::vector<KernelResult> results;
+};
+
+struct ModuleSummary {
+    std::string name, ptx_version, target;
+    std::uint32_t address_size{64}, lines{};
+    bool line_table{};
+    std::vector<Diagnostic> diagnostics;
+};
+
+struct InputSummary {
+    std::string path;
+    InputKind kind{InputKind::ptx};
+    std::string sha256;
+    std::vector<ModuleSummary> modules;
+};
+
+struct Analysis {
+    std::map<std::string, std::optional<std::string>> used;   ///< tool -> version
+    std::vector<InputSummary> inputs;
+    std::vector<KernelAnalysis> kernels;
+    std::uint64_t errors{}, warnings{};
+};
+
+}  // namespace flipflop

@@ -1,0 +1,49 @@
+// Owns: the step from a kernel and a launch to what that launch does. Static: no GPU, no data but what is given.
+// Input: KernelCode, Launch. Output: LaunchFacts. Invariant: what cannot be followed is reported as unknown with a
+// reason; nothing is invented. Deterministic.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "flipflop/launch.hpp"
+#include "flipflop/passes.hpp"
+
+namespace flipflop {
+
+struct EvaluatorOptions {
+    /// Warp-instruction executions after which loops are sampled and the rest extrapolated (marked `sampled`).
+    std::uint64_t budget{4'000'000};
+    /// Grids of at most this many blocks are evaluated whole.
+    std::uint32_t whole_grid_blocks{64};
+};
+
+/// Prepared once a kernel (slices, register numbering, control structure), then asked for many launches.
+/// Const calls may run in parallel.
+class Evaluator {
+public:
+    explicit Evaluator(const KernelCode& code, EvaluatorOptions options = {});
+    ~Evaluator();
+    Evaluator(Evaluator&&) noexcept;
+    Evaluator& operator=(Evaluator&&) noexcept;
+
+    /// What the launch does. The block's shape must be 1..1024 threads and the grid not empty; arguments must be as many
+    /// as parameters. Never throws on any kernel the parser accepts.
+    [[nodiscard]] LaunchFacts evaluate(const Launch& launch) const;
+
+private:
+    struct Prepared;
+    std::unique_ptr<Prepared> prepared_;
+};
+
+/// Verdict on a candidate block against the reference launch (CONTRACT.md section 5, `safe`).
+struct SafetyVerdict {
+    std::optional<bool> safe;
+    std::string reason;              ///< why not, or why it cannot be said
+};
+
+/// Is `candidate` the same computation as `reference`? Exact by enumeration where it can be, else null with a reason.
+[[nodiscard]] SafetyVerdict judge_reblocking(const KernelCode& code, const Launch& reference, const Launch& candidate,
+                                             bool reference_is_assumed);
+
+}  // namespace flipflop
