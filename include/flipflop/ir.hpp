@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "flipflop/ptx.hpp"
@@ -26,13 +27,17 @@ struct BasicBlock {
 /// A natural loop; irreducible regions are reported as one loop with `irreducible` set.
 struct Loop {
     BlockId header{BlockId::none};
-    std::vector<BlockId> blocks;               ///< header first
+    std::uint32_t order_begin{}, order_end{};  ///< its blocks are KernelIr::topological[order_begin, order_end), header first
     std::vector<BlockId> latches;
     std::vector<BlockId> exiting;              ///< blocks with a successor outside
     LoopId parent{LoopId::none};
     std::uint32_t depth{1};                    ///< 1 = outermost
     bool irreducible{};
 };
+
+/// Does control leave this instruction for another place than the next one (also when only some lanes do)?
+/// bra, brx.idx, ret, exit, trap, and calls to functions that do not return.
+[[nodiscard]] bool ends_block(const ptx::Module& module, const ptx::Instruction& instruction);
 
 /// What one instruction reads and writes, guard included in the reads. Half-open ranges into KernelIr::register_lists.
 struct Accessed {
@@ -51,6 +56,16 @@ struct KernelIr {
     std::vector<std::uint32_t> definitions_begin;  ///< by RegId, size registers+1, into `definitions`
     std::vector<std::uint32_t> definitions;        ///< instruction indices that write a register
 
+    /// Blocks of a loop, those of loops inside it included, header first. (A range and no list of its own: nested lists
+    /// would need quadratic memory in deep nests.)
+    [[nodiscard]] std::span<const BlockId> blocks_of(const Loop& loop) const {
+        return {topological.data() + loop.order_begin, loop.order_end - loop.order_begin};
+    }
+    [[nodiscard]] bool contains(const Loop& loop, BlockId id) const {
+        const BasicBlock& b = block(id);
+        return b.reachable && b.order >= loop.order_begin && b.order < loop.order_end;
+    }
+    [[nodiscard]] const Loop& loop(LoopId id) const { return loops[static_cast<std::uint32_t>(id)]; }
     [[nodiscard]] const BasicBlock& block(BlockId id) const { return blocks[static_cast<std::uint32_t>(id)]; }
     [[nodiscard]] std::span<const ptx::RegId> reads(std::uint32_t instruction) const {
         const Accessed& a = accessed[instruction];

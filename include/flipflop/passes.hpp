@@ -26,6 +26,7 @@ struct InstructionTable {
 struct FunctionCode {
     KernelIr ir;
     InstructionTable table;
+    std::vector<std::uint32_t> loop_index;       ///< by LoopId: index into KernelFacts::loops
 };
 
 /// Everything known of one kernel. `functions[0]` is the entry; called .func bodies follow. Keeps pointers into the
