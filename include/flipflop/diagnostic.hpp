@@ -26,8 +26,9 @@ struct Diagnostic {
     std::string file;
     LineColumn at;
     std::string message;
-    std::string source_line;
+    std::string source_line;         ///< a window around the column when the line is very long
     std::string help;
+    std::uint32_t source_column{};   ///< of the caret in source_line when that is a window, else 0 (= at.column)
 };
 
 template <class T>

@@ -80,7 +80,8 @@ struct Form {
     BoolOp bool_op{BoolOp::none};
     Rounding rounding{Rounding::none};
     std::uint8_t vector{1};           ///< 1, 2, 4 or 8
-    std::uint8_t results{};           ///< leading operands that are written
+    std::uint8_t results{};           ///< leading operands that are written; a pair p|q (Operand::paired) counts once.
+                                      ///< 0 for call, whose returned values are a leading `list` operand
     bool wide{}, hi{}, lo{}, sat{}, ftz{}, approx{}, full{}, uniform{}, to{};
     bool cc{};                        ///< writes the carry flag (".cc")
     bool carry_in{};                  ///< reads it (addc, subc, madc)
@@ -182,6 +183,7 @@ struct Symbol {
     std::uint32_t pointer_alignment{};
     std::vector<InitialValue> initial;       ///< element by element; shorter than the object: the rest is zero
     std::uint32_t offset{};          ///< where it is declared in the text
+    std::uint32_t scope{};           ///< of a variable inside a body: index into Function::scopes
 };
 
 struct LabelTable {                  ///< .branchtargets / .calltargets
@@ -211,6 +213,27 @@ struct Label {
     std::string_view name;
     std::uint32_t instruction{};     ///< the instruction it stands before
     std::uint32_t line{};
+    std::uint32_t scope{};           ///< index into Function::scopes
+};
+
+/// A pair of braces inside a body; scope 0 is the body itself. Names declared in it hide those outside.
+struct Scope {
+    std::uint32_t parent{};
+    std::uint32_t begin{}, end{};    ///< instruction indices [begin, end)
+};
+
+/// One declarator of a `.reg` statement: `count` registers from `first` on, name<count> when `parameterised`.
+struct RegisterRange {
+    RegId first{RegId::none};
+    std::uint32_t count{};
+    std::uint32_t scope{};
+    bool parameterised{};
+};
+
+/// A `.pragma` among the instructions.
+struct BodyPragma {
+    std::uint32_t instruction{};     ///< the instruction it stands before
+    std::string_view text;           ///< without its quotes
 };
 
 struct Function {
@@ -222,7 +245,11 @@ struct Function {
     std::vector<SymbolId> returns;
     std::vector<SymbolId> parameters;
     LaunchDirectives directives;
-    std::vector<Register> registers;         ///< by RegId
+    std::vector<Register> registers;         ///< by RegId. A `.reg` parameter is a Symbol of space reg and a register of that name;
+                                             ///< they come first: returns, then parameters
+    std::vector<RegisterRange> register_ranges;
+    std::vector<Scope> scopes;
+    std::vector<BodyPragma> body_pragmas;    ///< all pragmas in the body, in text order
     std::vector<Label> labels;               ///< in text order
     std::vector<Instruction> instructions;
     std::vector<SymbolId> variables;         ///< declared inside the body: .local, .shared, .param, ...
@@ -250,6 +277,9 @@ struct Module {
     std::vector<Symbol> symbols;
     std::vector<Function> functions;
     std::vector<LabelTable> label_tables;
+    std::vector<std::string_view> prototypes;  ///< text of each .callprototype, "(...) _ (...)"; Symbol::index points here
+    std::vector<std::pair<SymbolId, SymbolId>> aliases;  ///< .alias: new name, existing one
+    std::vector<std::string_view> pragmas;     ///< at module level
     std::vector<Location> locations;
     std::vector<SourceFile> files;
     std::uint64_t instruction_count{};
@@ -285,6 +315,8 @@ struct ParseResult {
 [[nodiscard]] std::string print(const Module& module);
 
 /// One row of instructions.def.
+enum class TargetRule : std::uint8_t { any, specific, sm90a };  ///< specific: needs an `a` or `f` target
+
 struct OpcodeInfo {
     std::string_view name;
     Opcode opcode{};
@@ -293,6 +325,8 @@ struct OpcodeInfo {
     bool reads_memory{}, writes_memory{};
     std::uint16_t since_ptx{};               ///< 10 * major + minor, 0 for "always"
     std::uint16_t since_sm{};
+    TargetRule target{TargetRule::any};
+    std::string_view operands;               ///< signature, see instructions.def
 };
 [[nodiscard]] const OpcodeInfo& info(Opcode opcode);
 
