@@ -25,6 +25,7 @@ struct LaunchOptions {
     std::optional<double> assume_taken;
     std::vector<Dim3> blocks;                    ///< --block
     std::optional<Dim3> grid, work;
+    int grid_axes{}, work_axes{};                ///< how many axes were written; 0: not known, then y and z count where they are not 1
     std::optional<std::string> grid_expression[3];   ///< --grid-x, -y, -z
     std::optional<Dim3> current, current_grid;
     std::optional<std::string> dynamic_smem;     ///< expression, bytes
@@ -32,6 +33,13 @@ struct LaunchOptions {
     std::optional<Dim3> cluster;
     bool cooperative{};
     bool ignore_launch_bounds{};
+};
+
+/// What of its surroundings the caller lets outside tools use. The library itself reads no environment.
+struct Environment {
+    std::string path;                            ///< as PATH: where ptxas is looked for
+    std::string cuda_home;                       ///< as CUDA_HOME, may be empty
+    std::string temporary_directory{"/tmp"};
 };
 
 enum class PtxasUse : std::uint8_t { automatic, require, off };
@@ -47,6 +55,7 @@ struct AnalyzeOptions {
     std::string ptxas_log;
     bool full_detail{};
     unsigned threads{1};
+    Environment environment;
 };
 
 /// Usage errors (FF07nn): exit 2. Input errors (FF08nn and parser errors): exit 3. Environment (FF06nn): exit 4.
