@@ -58,7 +58,7 @@ TEST_CASE("broken .npy files are refused with a reason", "[advise][data]") {
         CHECK_FALSE(parse_npy({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)}).has_value());
 }
 
-TEST_CASE("--data reads files, with the contract's errors", "[advise][data]") {
+TEST_CASE("array data comes from files, with the contract's errors", "[advise][data]") {
     const TemporaryFile raw("flipflop_data_test.bin", std::string(12, '\1'));
     const auto data = read_data("index=" + raw.path.string() + ":u32");
     REQUIRE(data.has_value());
