@@ -1,0 +1,70 @@
+#include "inputs/collector.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace flipflop {
+namespace {
+
+constexpr std::uint64_t kAlwaysAllowed = 64ULL << 20;
+constexpr std::uint64_t kMostComplaints = 100;   // a damaged container can hold a million broken entries
+
+}  // namespace
+
+Collector::Collector(Input& input, const ReadOptions& options, std::uint64_t file_bytes) : input_(input), options_(options) {
+    const std::uint64_t expansion = options.limits.max_expansion;
+    const bool overflow = expansion != 0 && file_bytes > ~std::uint64_t{0} / expansion;
+    total_limit_ = overflow ? ~std::uint64_t{0} : std::max(kAlwaysAllowed, file_bytes * expansion);
+}
+
+std::uint64_t Collector::text_budget() const {
+    return std::min(options_.limits.max_text_bytes, total_limit_ - std::min(total_limit_, input_.text_bytes));
+}
+
+void Collector::add_text(std::string name, std::string text) {
+    if (text.size() > text_budget())
+        return limit(name, fmt::format("{} bytes of PTX are more than is read of one input", text.size()));
+    input_.text_bytes += text.size();
+    ++texts_;
+    PtxText entry{std::move(name), std::make_shared<const std::string>(std::move(text))};
+    if (options_.on_text)
+        options_.on_text(input_, std::move(entry));
+    else
+        input_.texts.push_back(std::move(entry));
+}
+
+void Collector::add_cubin(std::string name, std::string architecture, std::optional<std::uint64_t> bytes) {
+    input_.cubins.push_back({std::move(name), std::move(architecture), bytes});
+}
+
+bool Collector::count_entry() {
+    if (entries_ < options_.limits.max_entries) return ++entries_, true;
+    if (!std::exchange(entries_said_, true))
+        limit(input_.path, fmt::format("holds more than {} entries; the rest is not read", options_.limits.max_entries));
+    return false;
+}
+
+void Collector::pass_over(std::string kind) { ++passed_over_[std::move(kind)]; }
+
+void Collector::finish() {
+    for (const auto& [kind, count] : passed_over_)
+        note(Severity::note, "FF0815", input_.path, fmt::format("{} fatbin entr{} of {} not read", count, count == 1 ? "y" : "ies", kind));
+}
+
+void Collector::damaged(const std::string& where, std::string message) { note(Severity::error, "FF0807", where, std::move(message)); }
+void Collector::limit(const std::string& where, std::string message) { note(Severity::error, "FF0808", where, std::move(message)); }
+
+void Collector::note(Severity severity, std::string id, const std::string& where, std::string message) {
+    if (severity == Severity::error) ++errors_;
+    if (++notes_ > kMostComplaints) return;
+    Diagnostic diagnostic;
+    diagnostic.id = std::move(id);
+    diagnostic.severity = severity;
+    diagnostic.file = where == "-" ? "<stdin>" : where;
+    diagnostic.message = std::move(message);
+    input_.diagnostics.push_back(std::move(diagnostic));
+}
+
+}  // namespace flipflop

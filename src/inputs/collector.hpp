@@ -1,0 +1,52 @@
+// Owns: what the unpackers of one input find, and the budget that they share. Invariant: the texts that were added never
+// exceed the limits; whoever is told `false` stops.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "flipflop/inputs.hpp"
+
+namespace flipflop {
+
+class Collector {
+public:
+    Collector(Input& input, const ReadOptions& options, std::uint64_t file_bytes);
+
+    /// Bytes of text that may still be added; what a decompressor may make at most.
+    [[nodiscard]] std::uint64_t text_budget() const;
+    void add_text(std::string name, std::string text);
+    void add_cubin(std::string name, std::string architecture, std::optional<std::uint64_t> bytes);
+    /// Counts one more entry, member or section; false (after one FF0808) when there are too many.
+    [[nodiscard]] bool count_entry();
+
+    /// Counts an entry whose kind is not read; finish() says how many there were of which.
+    void pass_over(std::string kind);
+    void finish();                                                                     ///< FF0815 notes
+
+    void damaged(const std::string& where, std::string message);                       ///< FF0807
+    void limit(const std::string& where, std::string message);                         ///< FF0808
+    void note(Severity severity, std::string id, const std::string& where, std::string message);
+
+    [[nodiscard]] const Input& input() const { return input_; }
+    [[nodiscard]] std::uint64_t texts() const { return texts_; }
+    [[nodiscard]] bool failed() const { return errors_ != 0; }
+
+private:
+    Input& input_;
+    const ReadOptions& options_;
+    std::uint64_t total_limit_;
+    std::uint64_t texts_{}, entries_{}, errors_{}, notes_{};
+    bool entries_said_{};
+    std::map<std::string, std::uint64_t> passed_over_;
+};
+
+/// Each reads one kind of content called `name`, adds what it finds and complains of what is damaged.
+void unpack_ptx(std::string_view bytes, const std::string& name, Collector& to);
+void unpack_cuobjdump(std::string_view bytes, const std::string& name, Collector& to);
+void unpack_fatbins(std::string_view bytes, const std::string& name, Collector& to);  ///< one or more, with padding between
+void unpack_elf(std::string_view bytes, const std::string& name, Collector& to);
+void unpack_archive(std::string_view bytes, const std::string& name, Collector& to);
+
+}  // namespace flipflop

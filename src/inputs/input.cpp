@@ -1,0 +1,205 @@
+// What is this, and who unpacks it? Ids of the diagnostics: docs/inputs.md.
+#include "flipflop/inputs.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "inputs/collector.hpp"
+#include "inputs/directory.hpp"
+#include "inputs/file.hpp"
+#include "inputs/sniff.hpp"
+#include "inputs/triton.hpp"
+
+namespace flipflop {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Why content without PTX is refused, and what the user can do about it.
+Diagnostic refusal(Content content, const std::string& path) {
+    const std::string stem = path == "-" ? "kernel" : fs::path(path).stem().string();
+    const std::string file = path == "-" ? "kernel.cu" : path;
+    switch (content) {
+        case Content::empty: return input_error("FF0802", path, "is empty");
+        case Content::utf16:
+            return input_error("FF0805", path, "is UTF-16 or UTF-32 text; PTX is ASCII",
+                               fmt::format("convert it: iconv -f UTF-16 -t UTF-8 {} > {}.utf8.ptx", path, stem));
+        case Content::thin_archive:
+            return input_error("FF0806", path, "is a thin archive: it names its members and does not hold them", "pass the object files themselves");
+        case Content::cuda:
+            return input_error("FF0810", path, "is CUDA or C++ source, not PTX",
+                               fmt::format("compile it to PTX first: nvcc -ptx -arch=sm_80 -lineinfo -o {0}.ptx {1}   (or clang++ -x cuda "
+                                           "--cuda-device-only --cuda-gpu-arch=sm_80 -O2 -S -o {0}.ptx {1})", stem, file));
+        case Content::llvm_ir:
+        case Content::llvm_bitcode:
+            return input_error("FF0811", path, fmt::format("is {}, not PTX", describe(content)),
+                               fmt::format("compile it to PTX first: llc -march=nvptx64 -mcpu=sm_80 -o {}.ptx {}", stem, path));
+        case Content::sass:
+            return input_error("FF0812", path, "is SASS, the disassembly of machine code, not PTX",
+                               "pass what it was made from, or the output of cuobjdump --dump-ptx");
+        case Content::compressed:
+            return input_error("FF0809", path, "is a compressed file", "unpack it first");
+        case Content::binary:
+            return input_error("FF0809", path, "is a binary file of no kind that holds PTX",
+                               "PTX text, ELF objects and libraries, static archives, fatbins and cuobjdump text are read");
+        default:
+            return input_error("FF0813", path, "is not PTX: it begins with no .version directive, nor is it any other kind that is read");
+    }
+}
+
+std::optional<InputKind> kind_of(Content content) {
+    switch (content) {
+        case Content::ptx:
+        case Content::ptx_late: return InputKind::ptx;   // the parser says what stands before the PTX
+        case Content::cuobjdump: return InputKind::cuobjdump;
+        case Content::elf: return InputKind::elf;
+        case Content::archive: return InputKind::archive;
+        case Content::fatbin: return InputKind::fatbin;
+        default: return std::nullopt;
+    }
+}
+
+void unpack(InputKind kind, std::string_view bytes, const std::string& name, Collector& to) {
+    switch (kind) {
+        case InputKind::cuobjdump: return unpack_cuobjdump(bytes, name, to);
+        case InputKind::elf: return unpack_elf(bytes, name, to);
+        case InputKind::archive: return unpack_archive(bytes, name, to);
+        case InputKind::fatbin: return unpack_fatbins(bytes, name, to);
+        default: return unpack_ptx(bytes, name, to);
+    }
+}
+
+/// FF0806: a container that was read to its end and holds no PTX.
+Diagnostic no_ptx_in(const Input& input, Content content) {
+    std::string message = fmt::format("is {} without PTX", describe(content));
+    if (input.cubins.empty())
+        return input_error("FF0806", input.path, std::move(message), "there is no device code in it at all: was it compiled by nvcc or clang, and not stripped?");
+    std::string architectures;
+    for (const CubinEntry& cubin : input.cubins)
+        if (architectures.find(cubin.architecture) == std::string::npos) architectures += (architectures.empty() ? "" : ", ") + cubin.architecture;
+    return input_error("FF0806", input.path, fmt::format("{}: it holds machine code only, for {}", message, architectures),
+                       "compile with -gencode arch=compute_80,code=compute_80 (or -arch=sm_80, or -code with compute_..) to keep PTX in it");
+}
+
+/// Triton keeps NAME.ptx, NAME.json and NAME.cubin side by side.
+void look_beside(Input& input, const ReadOptions& options) {
+    if (input.kind != InputKind::ptx || input.path == "-") return;
+    const fs::path json = fs::path(input.path).replace_extension(".json");
+    std::error_code ignored;
+    if (json == input.path || !fs::is_regular_file(json, ignored)) return;
+    InputLimits limits = options.limits;
+    limits.max_file_bytes = std::min<std::uint64_t>(limits.max_file_bytes, 16ULL << 20);
+    const auto file = FileBytes::open(json.string(), limits);
+    if (!file) return;
+    if (auto metadata = triton_metadata(file->view())) {
+        input.kind = InputKind::triton;
+        input.metadata = std::move(*metadata);
+    }
+}
+
+Result<Input> read_bytes(std::string_view bytes, const std::string& path, const ReadOptions& options) {
+    const Content content = sniff(bytes);
+    const auto kind = kind_of(content);
+    if (!kind) return tl::unexpected(refusal(content, path));
+    Input input;
+    input.path = path;
+    input.kind = *kind;
+    input.file_bytes = bytes.size();
+    input.sha256 = sha256(bytes);
+    look_beside(input, options);
+    Collector collector{input, options, bytes.size()};
+    unpack(*kind, bytes, path, collector);
+    collector.finish();
+    if (collector.texts() == 0) {
+        const auto error = std::find_if(input.diagnostics.begin(), input.diagnostics.end(),
+                                        [](const Diagnostic& d) { return d.severity == Severity::error; });
+        return tl::unexpected(error != input.diagnostics.end() ? *error : no_ptx_in(input, content));
+    }
+    return input;
+}
+
+/// In a directory only what holds PTX counts; that the rest is something else is no complaint.
+bool passes_over(const Diagnostic& error, const std::string& path) {
+    static constexpr std::string_view kOtherKinds[]{"FF0802", "FF0805", "FF0806", "FF0809", "FF0810", "FF0811", "FF0812", "FF0813"};
+    const bool other = std::find(std::begin(kOtherKinds), std::end(kOtherKinds), error.id) != std::end(kOtherKinds);
+    return other && fs::path(path).extension() != ".ptx";
+}
+
+Result<std::vector<Input>> read_directory(const std::string& path, const ReadOptions& options) {
+    DirectoryListing listing = list_directory(path, options.limits);
+    std::vector<Input> inputs;
+    std::map<std::string, std::uint64_t> others;
+    bool any_text = false;
+    for (const std::string& name : listing.files) {
+        const auto file = FileBytes::open(name, options.limits);
+        if (file && sniff(file->view()) == Content::ptx_late && fs::path(name).extension() != ".ptx") {
+            ++others[std::string{describe(Content::text)}];   // prose about PTX, most likely
+            continue;
+        }
+        auto input = file ? read_bytes(file->view(), name, options) : tl::unexpected(file.error());
+        if (input) {
+            any_text = true;
+            inputs.push_back(std::move(*input));
+        } else if (passes_over(input.error(), name)) {
+            ++others[std::string{describe(sniff(file->view()))}];
+        } else {
+            Input broken;
+            broken.path = name;
+            broken.diagnostics.push_back(std::move(input.error()));
+            if (file) {
+                broken.sha256 = sha256(file->view());
+                broken.file_bytes = file->view().size();
+            }
+            inputs.push_back(std::move(broken));
+        }
+    }
+    if (!any_text) {
+        if (!inputs.empty()) return tl::unexpected(inputs.front().diagnostics.front());
+        if (!listing.diagnostics.empty()) return tl::unexpected(listing.diagnostics.front());
+        std::string seen;
+        for (const auto& [what, count] : others) seen += fmt::format("{}{} of {}", seen.empty() ? "" : ", ", count, what);
+        return tl::unexpected(input_error("FF0804", path, others.empty() ? "is a directory without files" : fmt::format("is a directory without PTX (files: {})", seen)));
+    }
+    for (Diagnostic& diagnostic : listing.diagnostics) inputs.front().diagnostics.push_back(std::move(diagnostic));
+    return inputs;
+}
+
+}  // namespace
+
+std::string_view to_string(InputKind kind) {
+    switch (kind) {
+        case InputKind::ptx: return "ptx";
+        case InputKind::fatbin: return "fatbin";
+        case InputKind::elf: return "elf";
+        case InputKind::archive: return "archive";
+        case InputKind::cuda: return "cuda";
+        case InputKind::llvm_ir: return "llvm-ir";
+        case InputKind::llvm_bitcode: return "llvm-bitcode";
+        case InputKind::triton: return "triton";
+        case InputKind::cuobjdump: return "cuobjdump";
+    }
+    return "unknown";
+}
+
+Result<Input> read_input_bytes(std::string_view bytes, const std::string& name, const ReadOptions& options) {
+    return read_bytes(bytes, name, options);
+}
+
+Result<std::vector<Input>> read_input(const std::string& path, const ReadOptions& options) {
+    std::error_code ignored;
+    if (path != "-" && fs::is_directory(path, ignored)) return read_directory(path, options);
+    const auto file = FileBytes::open(path, options.limits);
+    if (!file) return tl::unexpected(file.error());
+    auto input = read_bytes(file->view(), path, options);
+    if (!input) return tl::unexpected(std::move(input.error()));
+    std::vector<Input> inputs;
+    inputs.push_back(std::move(*input));
+    return inputs;
+}
+
+}  // namespace flipflop
