@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,13 +47,14 @@ struct OccupancyInput {
     std::uint32_t cluster_blocks{1};
     std::optional<std::uint32_t> kernel_max_threads;    ///< .maxntid
     bool partitioned_global_caching{};
+    std::uint32_t virtual_resources{};                  ///< of a block, on 10.x and later; 0: none
 };
 struct OccupancyLimits { std::optional<std::uint32_t> warps, blocks, registers, shared, barriers; };
 struct Occupancy {
     std::uint32_t active_blocks_per_sm{}, active_warps_per_sm{};
     double fraction{};
     OccupancyLimits limits;
-    std::vector<std::string> limiters;                  ///< "warps", "blocks", "registers", "shared", "barriers", "block_size", "max_threads", "shared_opt_in"
+    std::vector<std::string> limiters;                  ///< "warps", "registers", "shared", "blocks", "virtual_resources", "barriers" as the header names them; "block_size", "max_threads", "cluster", "carveout" of a launch refused before
     std::uint64_t allocated_registers_per_block{}, allocated_shared_per_block{};
     std::uint64_t shared_capacity_bytes{};              ///< carve-out in force
     std::string why_not;                                ///< of a block that cannot launch
@@ -66,6 +68,9 @@ struct OccupancyCliff { std::string change, becomes; };
 
 /// cudaOccupancyMaxPotentialBlockSize: the block size (threads) it would pick; dynamic shared memory independent of size.
 [[nodiscard]] std::uint32_t max_potential_block_size(const ComputeCapability& cc, const OccupancyInput& per_block);
+/// The same with dynamic shared memory as a function of the block size.
+[[nodiscard]] std::uint32_t max_potential_block_size(const ComputeCapability& cc, const OccupancyInput& per_block,
+                                                     const std::function<std::uint64_t(std::uint32_t)>& dynamic_bytes);
 
 // ---- time ---------------------------------------------------------------------------------------------------------
 struct OperatingPoint {

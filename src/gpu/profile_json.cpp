@@ -1,0 +1,488 @@
+#include "gpu/profile_json.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "gpu/json_position.hpp"
+#include "gpu/names.hpp"
+#include "gpu/vocabulary.hpp"
+
+namespace flipflop::profile {
+namespace {
+
+using Json = nlohmann::json;
+
+// ---- the head: a SAX handler that stops as soon as it has what it wants ---------------------------------------------
+class HeadReader : public nlohmann::json_sax<Json> {
+public:
+    Head head;
+
+    bool null() override { return true; }
+    bool boolean(bool) override { return true; }
+    bool number_integer(number_integer_t) override { return true; }
+    bool number_unsigned(number_unsigned_t) override { return true; }
+    bool number_float(number_float_t, const string_t&) override { return true; }
+    bool binary(binary_t&) override { return true; }
+    bool start_object(std::size_t) override {
+        ++depth_;
+        return true;
+    }
+    bool end_object() override {
+        --depth_;
+        return true;
+    }
+    bool start_array(std::size_t) override { return true; }
+    bool end_array() override { return true; }
+    bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
+
+    bool key(string_t& name) override {
+        if (depth_ == 1) {
+            top_ = name;
+            // `values` is the bulk of a file; shipped files put the names before it.
+            return name != "values" || head.names.compute_capability.empty();
+        }
+        inner_ = name;
+        return true;
+    }
+    bool string(string_t& text) override {
+        if (depth_ == 2 && top_ == "alias_also") {
+            head.alias_also[inner_].push_back(text);
+        } else if (depth_ != 1) {
+            return true;
+        } else if (top_ == "id") {
+            head.names.id = text;
+        } else if (top_ == "name") {
+            head.names.name = text;
+        } else if (top_ == "aliases") {
+            head.names.aliases.push_back(text);
+        } else if (top_ == "compute_capability") {
+            head.names.compute_capability = text;
+        }
+        return true;
+    }
+
+private:
+    int depth_{};
+    std::string top_, inner_;
+};
+
+// ---- checking -------------------------------------------------------------------------------------------------------
+/// Keeps the first fault; everything after it is only finished, not reported.
+class Checker {
+public:
+    Checker(std::string_view text, std::string file) : text_(text), file_(std::move(file)) {}
+
+    void fail(const std::string& pointer, const std::string& message, std::string help = {}) {
+        if (error_) {
+            return;
+        }
+        const auto offset = offset_of(text_, pointer);
+        error_ = Diagnostic{"FF0902", Severity::error, file_, position_of(text_, offset),
+                            (pointer.empty() ? std::string("the profile") : pointer) + ": " + message,
+                            std::string(line_at(text_, offset).substr(0, 200)), std::move(help)};
+    }
+    [[nodiscard]] bool failed() const { return error_.has_value(); }
+    [[nodiscard]] Diagnostic take() { return std::move(*error_); }
+
+    std::optional<Json> parse();
+
+    /// Text of a member; empty and a fault when it is missing (if required), not a string, or blank.
+    std::string text(const Json& object, const std::string& at, const char* key, bool required);
+    void only_keys(const Json& object, const std::string& at, const std::vector<std::string>& known);
+    bool is_object(const Json& value, const std::string& at);
+
+private:
+    std::string_view text_;
+    std::string file_;
+    std::optional<Diagnostic> error_;
+};
+
+std::optional<Json> Checker::parse() {
+    std::vector<std::set<std::string>> seen;   // keys of the objects around the current one
+    std::string twice;
+    const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
+        if (event == Json::parse_event_t::object_start) {
+            seen.emplace_back();
+        } else if (event == Json::parse_event_t::object_end) {
+            seen.pop_back();
+        } else if (event == Json::parse_event_t::key && !seen.back().insert(parsed.get<std::string>()).second && twice.empty()) {
+            twice = parsed.get<std::string>();
+        }
+        return true;
+    };
+    try {
+        auto json = Json::parse(text_.begin(), text_.end(), watch);
+        if (!twice.empty()) {
+            fail("", "the key \"" + twice + "\" stands twice in one object");
+            return std::nullopt;
+        }
+        return json;
+    } catch (const Json::parse_error& e) {
+        const auto offset = e.byte > 0 ? e.byte - 1 : 0;
+        std::string what = e.what();   // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+        const auto colon = what.find(": ");
+        what = colon == std::string::npos ? what : what.substr(colon + 2);
+        std::replace_if(what.begin(), what.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+        error_ = Diagnostic{"FF0902", Severity::error, file_, position_of(text_, offset), "not JSON: " + what,
+                            std::string(line_at(text_, offset).substr(0, 200)), {}};
+        return std::nullopt;
+    }
+}
+
+std::string Checker::text(const Json& object, const std::string& at, const char* key, bool required) {
+    const auto found = object.find(key);
+    if (found == object.end()) {
+        if (required) {
+            fail(at, fmt::format("\"{}\" is missing", key));
+        }
+        return {};
+    }
+    if (!found->is_string() || found->get_ref<const std::string&>().empty()) {
+        fail(at + "/" + key, fmt::format("\"{}\" must be a text that is not empty", key));
+        return {};
+    }
+    return found->get<std::string>();
+}
+
+void Checker::only_keys(const Json& object, const std::string& at, const std::vector<std::string>& known) {
+    for (const auto& [key, value] : object.items()) {
+        if (std::find(known.begin(), known.end(), key) == known.end()) {
+            fail(at + "/" + key, fmt::format("unknown key \"{}\"", key), did_you_mean_text(key, known));
+        }
+    }
+}
+
+bool Checker::is_object(const Json& value, const std::string& at) {
+    if (!value.is_object()) {
+        fail(at, "must be an object");
+    }
+    return value.is_object();
+}
+
+bool known_basis(const std::string& basis) {
+    static constexpr std::string_view all[] = {"measured", "datasheet", "fitted", "assumed", "derived"};
+    return std::find(std::begin(all), std::end(all), basis) != std::end(all);
+}
+
+void read_provenance(Checker& check, const Json& json, const std::string& at, std::string& basis, std::string& source) {
+    basis = check.text(json, at, "basis", true);
+    source = check.text(json, at, "source", true);
+    if (!check.failed() && !known_basis(basis)) {
+        check.fail(at + "/basis", fmt::format("\"{}\" is no basis", basis), "measured, datasheet, fitted, assumed or derived");
+    }
+}
+
+bool in_range(double value, const Quantity& rule) { return std::isfinite(value) && value >= rule.low && value <= rule.high; }
+
+void check_number(Checker& check, const Json& json, const std::string& at, const Quantity& rule) {
+    if (!json.is_number()) {
+        check.fail(at, fmt::format("must be a number, in {}", rule.unit));
+    } else if (!in_range(json.get<double>(), rule)) {
+        check.fail(at, fmt::format("{} is out of range: {} is {:g} to {:g} {}", json.dump(), rule.name, rule.low, rule.high, rule.unit));
+    }
+}
+
+void check_unit(Checker& check, const Json& json, const std::string& at, const Quantity& rule) {
+    const auto unit = check.text(json, at, "unit", true);
+    if (!check.failed() && unit != rule.unit) {
+        check.fail(at + "/unit", fmt::format("{} is given in \"{}\", here it is \"{}\"", rule.name, rule.unit, unit));
+    }
+}
+
+SourcedValue read_value(Checker& check, const Json& json, const std::string& at, const Quantity& rule) {
+    SourcedValue value;
+    if (!check.is_object(json, at)) {
+        return value;
+    }
+    check.only_keys(json, at, {"value", "unit", "basis", "source", "note", "interval"});
+    if (!json.contains("value")) {
+        check.fail(at, "\"value\" is missing (null says that it is not known)");
+        return value;
+    }
+    check_unit(check, json, at, rule);
+    value.unit = std::string(rule.unit);
+    value.note = json.contains("note") ? check.text(json, at, "note", true) : std::string();
+    if (json["value"].is_null()) {
+        return value;   // not known: basis and source have nothing to speak of
+    }
+    check_number(check, json["value"], at + "/value", rule);
+    read_provenance(check, json, at, value.basis, value.source);
+    if (check.failed()) {
+        return value;
+    }
+    value.value = json["value"].get<double>();
+    if (const auto interval = json.find("interval"); interval != json.end()) {
+        if (!interval->is_array() || interval->size() != 2 || !(*interval)[0].is_number() || !(*interval)[1].is_number()) {
+            check.fail(at + "/interval", "must be two numbers, low and high");
+            return value;
+        }
+        value.low = (*interval)[0].get<double>();
+        value.high = (*interval)[1].get<double>();
+        if (!(*value.low <= *value.value && *value.value <= *value.high)) {
+            check.fail(at + "/interval", fmt::format("does not hold the value {:g}", *value.value));
+        }
+    }
+    return value;
+}
+
+using Values = std::map<std::string, SourcedValue, std::less<>>;
+
+void read_values(Checker& check, const Json& json, const std::string& at, std::span<const Quantity> table, Values& out) {
+    if (!check.is_object(json, at)) {
+        return;
+    }
+    for (const auto& [name, entry] : json.items()) {
+        const auto* rule = find(table, name);
+        if (!rule) {
+            std::vector<std::string> known;
+            for (const auto& quantity : table) {
+                known.emplace_back(quantity.name);
+            }
+            check.fail(at + "/" + name, fmt::format("unknown quantity \"{}\"", name), did_you_mean_text(name, known));
+            return;
+        }
+        out[name] = read_value(check, entry, at + "/" + name, *rule);
+    }
+}
+
+SourcedCurve read_curve(Checker& check, const Json& json, const std::string& at, const Quantity& rule) {
+    SourcedCurve curve;
+    if (!check.is_object(json, at)) {
+        return curve;
+    }
+    check.only_keys(json, at, {"x_unit", "unit", "basis", "source", "note", "points"});
+    check_unit(check, json, at, rule);
+    curve.unit = std::string(rule.unit);
+    curve.x_unit = check.text(json, at, "x_unit", true);
+    curve.note = json.contains("note") ? check.text(json, at, "note", true) : std::string();
+    read_provenance(check, json, at, curve.basis, curve.source);
+    if (!check.failed() && curve.x_unit != "MHz") {
+        check.fail(at + "/x_unit", "must be \"MHz\"");
+    }
+    const auto points = json.find("points");
+    if (points == json.end() || !points->is_array() || points->size() < 2) {
+        check.fail(at + "/points", "must be a list of at least two pairs [MHz, value]");
+        return curve;
+    }
+    for (std::size_t i = 0; i < points->size() && !check.failed(); ++i) {
+        const auto& point = (*points)[i];
+        const auto here = fmt::format("{}/points/{}", at, i);
+        if (!point.is_array() || point.size() != 2 || !point[0].is_number()) {
+            check.fail(here, "must be a pair [MHz, value]");
+            return curve;
+        }
+        check_number(check, point[1], here + "/1", rule);
+        if (!curve.points.empty() && !(point[0].get<double>() > curve.points.back().first)) {
+            check.fail(here + "/0", "the clocks must rise from point to point");
+        }
+        if (!check.failed()) {
+            curve.points.emplace_back(point[0].get<double>(), point[1].get<double>());
+        }
+    }
+    return curve;
+}
+
+/// Quantities that bound each other, where both are known.
+void check_order(Checker& check, const GpuProfile& gpu) {
+    static constexpr std::pair<std::string_view, std::string_view> at_most[] = {
+        {"base_clock_mhz", "boost_clock_mhz"},
+        {"boost_clock_mhz", "max_clock_mhz"},
+        {"power_limit_min_w", "power_limit_default_w"},
+        {"power_limit_default_w", "power_limit_max_w"},
+        {"power_limit_min_w", "power_limit_max_w"},
+        {"idle_power_w", "tdp_w"},
+        {"l1_hit_latency_cycles", "l2_hit_latency_cycles"},
+        {"l2_hit_latency_cycles", "dram_latency_cycles"},
+        {"dram_read_bandwidth_gbs", "dram_bandwidth_gbs"},
+        {"dram_sustained_bandwidth_gbs", "dram_bandwidth_gbs"},
+    };
+    for (const auto& [low, high] : at_most) {
+        const auto a = gpu.value(low), b = gpu.value(high);
+        if (a && b && *a > *b) {
+            check.fail(fmt::format("/values/{}", low), fmt::format("{} = {:g} is above {} = {:g}", low, *a, high, *b));
+        }
+    }
+}
+
+/// What a board takes over from another one is no longer known of it: it is assumed.
+void make_assumed(const std::string& of, Values& values) {
+    for (auto& [name, value] : values) {
+        if (value.value) {
+            value.basis = "assumed";
+            value.note = "of " + of + (value.note.empty() ? "" : "; " + value.note);
+        }
+    }
+}
+
+std::optional<Diagnostic> inherit(Checker& check, const Json& json, const BaseLoader* base, GpuProfile& gpu) {
+    const auto from = check.text(json, "", "inherits", true);
+    if (check.failed()) {
+        return std::nullopt;
+    }
+    if (!base) {
+        check.fail("/inherits", "a profile that others inherit from cannot inherit itself (one level only)");
+        return std::nullopt;
+    }
+    auto loaded = (*base)(from);
+    if (!loaded) {
+        auto error = std::move(loaded.error());
+        if (error.id == "FF0902") {
+            return error;   // the fault is in the other file
+        }
+        check.fail("/inherits", error.message, error.help);
+        return std::nullopt;
+    }
+    gpu = std::move(*loaded);
+    gpu.inherits = gpu.id;
+    make_assumed(gpu.name, gpu.values);
+    for (auto& [name, curve] : gpu.curves) {
+        curve.basis = "assumed";
+        curve.note = "of " + gpu.name + (curve.note.empty() ? "" : "; " + curve.note);
+    }
+    gpu.aliases.clear();
+    gpu.alias_note.clear();
+    return std::nullopt;
+}
+
+void read_identity(Checker& check, const Json& json, bool inherited, GpuProfile& gpu) {
+    gpu.id = check.text(json, "", "id", true);
+    gpu.name = check.text(json, "", "name", true);
+    if (!check.failed() && name_key(gpu.id).empty()) {
+        check.fail("/id", "must hold a letter or a digit");
+    }
+    if (const auto aliases = json.find("aliases"); aliases != json.end()) {
+        if (!aliases->is_array() || !std::all_of(aliases->begin(), aliases->end(), [](const Json& a) { return a.is_string(); })) {
+            check.fail("/aliases", "must be a list of texts");
+            return;
+        }
+        gpu.aliases = aliases->get<std::vector<std::string>>();
+    }
+    if (json.contains("chip")) {
+        gpu.chip = check.text(json, "", "chip", true);
+    }
+    if (json.contains("memory_type") || !inherited) {
+        gpu.memory_type = check.text(json, "", "memory_type", true);
+        gpu.memory_type_note = json.contains("memory_type_note") ? check.text(json, "", "memory_type_note", true) : std::string();
+    }
+}
+
+void read_architecture(Checker& check, const Json& json, bool inherited, GpuProfile& gpu) {
+    if (json.contains("compute_capability") || !inherited) {
+        const auto version = check.text(json, "", "compute_capability", true);
+        if (check.failed()) {
+            return;
+        }
+        auto cc = load_compute_capability(version);
+        if (!cc) {
+            check.fail("/compute_capability", cc.error().message, cc.error().help);
+            return;
+        }
+        gpu.cc = std::move(*cc);
+    }
+    if (const auto rates = json.find("throughput"); rates != json.end()) {
+        read_values(check, *rates, "/throughput", throughput_rates(), gpu.cc.throughput);
+    }
+}
+
+}  // namespace
+
+Head read_head(std::string_view text) {
+    HeadReader reader;
+    Json::sax_parse(text.begin(), text.end(), &reader);
+    return std::move(reader.head);
+}
+
+Result<GpuProfile> read_board(std::string_view text, const std::string& file, bool built_in, const BaseLoader* base) {
+    Checker check(text, file);
+    const auto json = check.parse();
+    GpuProfile gpu;
+    if (json && check.is_object(*json, "")) {
+        const auto schema = check.text(*json, "", "schema", true);
+        if (!check.failed() && schema != "flipflop.gpu/1") {
+            check.fail("/schema", fmt::format("\"{}\" is not \"flipflop.gpu/1\"", schema));
+        }
+        check.only_keys(*json, "", {"schema", "id", "name", "aliases", "alias_also", "compute_capability", "chip", "memory_type",
+                                    "memory_type_note", "inherits", "values", "throughput", "curves"});
+        const bool inherits = json->contains("inherits");
+        if (inherits && !check.failed()) {
+            if (auto elsewhere = inherit(check, *json, base, gpu)) {
+                return tl::unexpected(std::move(*elsewhere));
+            }
+        }
+        if (!check.failed()) {
+            read_identity(check, *json, inherits, gpu);
+            read_architecture(check, *json, inherits, gpu);
+        }
+        if (const auto values = json->find("values"); !check.failed() && values != json->end()) {
+            read_values(check, *values, "/values", board_values(), gpu.values);
+        } else if (!inherits) {
+            check.fail("", "\"values\" is missing");
+        }
+        if (const auto curves = json->find("curves"); !check.failed() && curves != json->end() && check.is_object(*curves, "/curves")) {
+            for (const auto& [name, entry] : curves->items()) {
+                const auto* rule = find(board_curves(), name);
+                if (!rule) {
+                    check.fail("/curves/" + name, fmt::format("unknown curve \"{}\"", name), "core_voltage_mv or idle_power_w");
+                    break;
+                }
+                gpu.curves[name] = read_curve(check, entry, "/curves/" + name, *rule);
+            }
+        }
+        for (const auto* needed : {"sm_count", "boost_clock_mhz", "dram_bandwidth_gbs"}) {
+            if (!check.failed() && !gpu.value(needed)) {
+                check.fail("/values", fmt::format("\"{}\" must be known", needed));
+            }
+        }
+        if (!check.failed()) {
+            check_order(check, gpu);
+        }
+    }
+    if (check.failed()) {
+        return tl::unexpected(check.take());
+    }
+    gpu.origin = built_in ? std::string() : file;
+    return gpu;
+}
+
+Result<ComputeCapability> read_capability(std::string_view text, const std::string& file) {
+    Checker check(text, file);
+    const auto json = check.parse();
+    ComputeCapability cc;
+    if (json && check.is_object(*json, "")) {
+        check.only_keys(*json, "", {"schema", "compute_capability", "architecture", "shared_carveouts_kib", "limits", "throughput"});
+        const auto version = check.text(*json, "", "compute_capability", true);
+        const auto dot = version.find('.');
+        if (!check.failed() && (dot == std::string::npos || version.find_first_not_of("0123456789.") != std::string::npos)) {
+            check.fail("/compute_capability", "must be like \"8.0\"");
+        }
+        cc.architecture = check.text(*json, "", "architecture", true);
+        if (!check.failed()) {
+            cc.major = std::stoi(version.substr(0, dot));
+            cc.minor = std::stoi(version.substr(dot + 1));
+            read_values(check, json->value("limits", Json()), "/limits", capability_limits(), cc.limits);
+            read_values(check, json->value("throughput", Json()), "/throughput", throughput_rates(), cc.throughput);
+        }
+        if (const auto carveouts = json->value("shared_carveouts_kib", Json()); !check.failed() && check.is_object(carveouts, "/shared_carveouts_kib")) {
+            std::string basis;
+            read_provenance(check, carveouts, "/shared_carveouts_kib", basis, cc.shared_carveouts_source);
+            for (const auto& size : carveouts.value("values", Json::array())) {
+                if (!size.is_number_unsigned() || (!cc.shared_carveouts_kib.empty() && size.get<std::uint32_t>() <= cc.shared_carveouts_kib.back())) {
+                    check.fail("/shared_carveouts_kib/values", "must be sizes in KiB that rise");
+                    break;
+                }
+                cc.shared_carveouts_kib.push_back(size.get<std::uint32_t>());
+            }
+        }
+    }
+    if (check.failed()) {
+        return tl::unexpected(check.take());
+    }
+    return cc;
+}
+
+}  // namespace flipflop::profile
