@@ -147,19 +147,28 @@ bool refused_before(const SmLimits& sm, const OccupancyInput& in, Occupancy& out
     return !out.limiters.empty();
 }
 
-void name_limiters(std::uint64_t blocks, const Occupancy& of, std::optional<std::uint32_t> virtual_limit,
-                   std::vector<std::string>& limiters) {
-    const auto add = [&](const char* name, const std::optional<std::uint32_t>& limit) {
-        if (limit && *limit == blocks) {
-            limiters.emplace_back(name);
+/// Fills the result's block count and limiters. As in the header, what limited before barriers are counted stays named
+/// when barriers then limit further.
+void settle(Occupancy& out, std::optional<std::uint32_t> virtual_limit) {
+    const std::pair<const char*, std::optional<std::uint32_t>> limits[] = {{"warps", out.limits.warps},
+                                                                           {"registers", out.limits.registers},
+                                                                           {"shared", out.limits.shared},
+                                                                           {"blocks", out.limits.blocks},
+                                                                           {"virtual_resources", virtual_limit}};
+    std::uint32_t blocks = std::numeric_limits<std::uint32_t>::max();
+    for (const auto& [name, limit] : limits) {
+        blocks = std::min(blocks, limit.value_or(blocks));
+    }
+    for (const auto& [name, limit] : limits) {
+        if (limit == blocks) {
+            out.limiters.emplace_back(name);
         }
-    };
-    add("warps", of.limits.warps);
-    add("registers", of.limits.registers);
-    add("shared", of.limits.shared);
-    add("blocks", of.limits.blocks);
-    add("virtual_resources", virtual_limit);
-    add("barriers", of.limits.barriers);
+    }
+    if (out.limits.barriers && *out.limits.barriers <= blocks) {
+        blocks = *out.limits.barriers;
+        out.limiters.emplace_back("barriers");
+    }
+    out.active_blocks_per_sm = blocks;
 }
 
 }  // namespace
@@ -191,16 +200,11 @@ Occupancy occupancy(const SmLimits& sm, const OccupancyInput& in) {
     out.allocated_shared_per_block = shared.allocated;
     out.shared_capacity_bytes = shared.capacity;
 
-    std::uint64_t blocks = sm.max_blocks;
-    for (const auto& limit : {out.limits.registers, out.limits.warps, out.limits.shared, out.limits.barriers, virtual_limit}) {
-        blocks = std::min<std::uint64_t>(blocks, limit.value_or(std::numeric_limits<std::uint32_t>::max()));
-    }
-    name_limiters(blocks, out, virtual_limit, out.limiters);
+    settle(out, virtual_limit);
     const std::uint64_t warps = round_up(in.block_threads, sm.warp_size) / sm.warp_size;
-    out.active_blocks_per_sm = static_cast<std::uint32_t>(blocks);
-    out.active_warps_per_sm = static_cast<std::uint32_t>(blocks * warps);
+    out.active_warps_per_sm = static_cast<std::uint32_t>(out.active_blocks_per_sm * warps);
     out.fraction = static_cast<double>(out.active_warps_per_sm) / static_cast<double>(sm.max_warps);
-    if (blocks == 0) {
+    if (out.active_blocks_per_sm == 0) {
         out.why_not = reason_of_zero(sm, in, shared, out);
     }
     return out;
