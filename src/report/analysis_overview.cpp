@@ -1,0 +1,129 @@
+#include "report/analysis_overview.hpp"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "report/text_format.hpp"
+
+namespace flipflop::report {
+namespace {
+
+/// What one line speaks of: the recommended configuration, else today's, else the best that runs.
+const ConfigResult* chosen(const KernelResult& result) {
+    const ConfigResult* best = nullptr;
+    for (const ConfigResult& config : result.configs) {
+        if (!config.launchable || !config.predicted) { continue; }
+        if (config.recommended) { return &config; }
+        if (best == nullptr || config.is_current) { best = &config; }
+    }
+    return best;
+}
+
+struct Line {
+    const KernelAnalysis* kernel{};
+    const KernelResult* result{};
+    const ConfigResult* config{};
+    [[nodiscard]] double time_us() const { return config ? config->predicted->time.total.value : -1; }
+};
+
+std::string safe_text(const Line& line) {
+    if (line.config == nullptr) { return ""; }
+    return !line.config->safe ? "unverified" : *line.config->safe ? "safe" : "unsafe";
+}
+
+void add_columns(Table& table, const TimeUnit& unit) {
+    using Align = Table::Align;
+    table.column("block");
+    table.column(fmt::format("time {}", unit.name));
+    table.column("energy mJ");
+    table.column("occupancy", Align::right);
+    table.column("bound by");
+    table.column("same result");
+}
+
+std::vector<std::string> cells_of(const Line& line, const TimeUnit& unit) {
+    if (line.config == nullptr) {
+        return {"-", printable(line.result->no_recommendation.empty() ? "nothing can launch" : line.result->no_recommendation)};
+    }
+    const Prediction& p = *line.config->predicted;
+    const double scale = unit.per_us;
+    return {dim_text(line.config->block),
+            with_interval(p.time.total.value * scale, p.time.interval.low * scale, p.time.interval.high * scale),
+            p.power ? with_interval(p.power->energy.value, p.power->energy_interval.low, p.power->energy_interval.high) : "unknown",
+            percent(line.config->occupancy.fraction), printable(p.time.bound_by), safe_text(line)};
+}
+
+}  // namespace
+
+std::string overview_text(const Analysis& analysis, const TextStyle& style) {
+    std::vector<Line> lines;
+    for (const KernelAnalysis& kernel : analysis.kernels) {
+        for (const KernelResult& result : kernel.results) { lines.push_back({&kernel, &result, chosen(result)}); }
+    }
+    std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) { return a.time_us() > b.time_us(); });
+
+    double total_us = 0;
+    double total_mj = 0;
+    std::size_t predicted = 0;
+    std::size_t with_energy = 0;
+    for (const Line& line : lines) {
+        if (line.config == nullptr) { continue; }
+        ++predicted;
+        total_us += line.time_us();
+        if (line.config->predicted->power) {
+            ++with_energy;
+            total_mj += line.config->predicted->power->energy.value;
+        }
+    }
+    const TimeUnit unit = time_unit_for(lines.empty() ? 0 : lines.front().time_us());
+    const bool one_board = std::all_of(lines.begin(), lines.end(), [&](const Line& l) { return l.result->gpu == lines.front().result->gpu; });
+    Table table;
+    table.column("kernel");
+    table.column("id");
+    table.column(one_board ? "" : "gpu");
+    add_columns(table, unit);
+    const std::size_t room = style.width > 120 ? style.width - 84 : 36;
+    for (const Line& line : lines) {
+        std::vector<std::string> cells{elide(kernel_name(line.kernel->facts), room), "#" + printable(line.kernel->facts.id),
+                                       one_board ? "" : printable(line.result->gpu)};
+        for (std::string& cell : cells_of(line, unit)) { cells.push_back(std::move(cell)); }
+        table.row(std::move(cells), line.config == nullptr ? Mark::dim : Mark::plain);
+    }
+    std::string out = fmt::format("{} kernels{}, each at its recommended launch, longest first (one of them in full: --kernel '#ID')\n",
+                                  analysis.kernels.size(), one_board && !lines.empty() ? " on " + printable(lines.front().result->gpu) : "");
+    out += table.text(2, style.color);
+    out += fmt::format("  total of one launch each: {}", time_text(total_us));
+    if (with_energy > 0) { out += fmt::format(", {} mJ{}", significant(total_mj), with_energy < predicted ? fmt::format(" ({} of {} known)", with_energy, predicted) : ""); }
+    if (predicted < lines.size()) { out += fmt::format("; {} of {} not predicted", lines.size() - predicted, lines.size()); }
+    return out + "\n";
+}
+
+std::string boards_text(const KernelAnalysis& kernel, const TextStyle& style) {
+    std::vector<Line> lines;
+    double longest = 0;
+    for (const KernelResult& result : kernel.results) {
+        lines.push_back({&kernel, &result, chosen(result)});
+        longest = std::max(longest, lines.back().time_us());
+    }
+    // Fastest first; boards that cannot run it last.
+    std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
+        return (a.config != nullptr) != (b.config != nullptr) ? a.config != nullptr : a.time_us() < b.time_us();
+    });
+    const TimeUnit unit = time_unit_for(longest);
+    Table table;
+    table.column("gpu");
+    table.column("case");
+    add_columns(table, unit);
+    for (const Line& line : lines) {
+        std::vector<std::string> cells{printable(line.result->profile.name.empty() ? line.result->gpu : line.result->profile.name),
+                                       printable(line.result->case_name)};
+        for (std::string& cell : cells_of(line, unit)) { cells.push_back(std::move(cell)); }
+        table.row(std::move(cells), line.config == nullptr ? Mark::dim : Mark::plain);
+    }
+    return paint(kernel_name(kernel.facts), Mark::strong, style.color) +
+           fmt::format("\n{} results, each at its recommended launch, fastest first (each in full: --detail full)\n", lines.size()) +
+           table.text(2, style.color);
+}
+
+}  // namespace flipflop::report

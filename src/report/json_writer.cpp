@@ -1,0 +1,183 @@
+#include "report/json_writer.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace flipflop::report {
+namespace {
+
+constexpr std::size_t kFlushAt = 64 * 1024;
+
+/// Length of the well-formed UTF-8 sequence at `at` (Unicode 15, table 3-7), 0 when there is none.
+std::size_t sequence_length(std::string_view text, std::size_t at) {
+    const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+    const auto continuation = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
+        return byte(i) >= low && byte(i) <= high;
+    };
+    const unsigned lead = byte(at);
+    if (lead < 0x80) { return 1; }
+    if (lead >= 0xC2 && lead <= 0xDF) { return continuation(at + 1) ? 2 : 0; }
+    if (lead >= 0xE0 && lead <= 0xEF) {
+        const unsigned low = lead == 0xE0 ? 0xA0 : 0x80;
+        const unsigned high = lead == 0xED ? 0x9F : 0xBF;  // no surrogates
+        return continuation(at + 1, low, high) && continuation(at + 2) ? 3 : 0;
+    }
+    if (lead >= 0xF0 && lead <= 0xF4) {
+        const unsigned low = lead == 0xF0 ? 0x90 : 0x80;
+        const unsigned high = lead == 0xF4 ? 0x8F : 0xBF;
+        return continuation(at + 1, low, high) && continuation(at + 2) && continuation(at + 3) ? 4 : 0;
+    }
+    return 0;
+}
+
+void append_escaped(std::string& out, std::string_view text) {
+    constexpr std::string_view hex = "0123456789abcdef";
+    out += '"';
+    for (std::size_t i = 0; i < text.size();) {
+        const std::size_t length = sequence_length(text, i);
+        const auto c = static_cast<unsigned char>(text[i]);
+        if (length == 0) {
+            out += "\xEF\xBF\xBD";
+            ++i;
+            continue;
+        }
+        if (c == '"' || c == '\\') {
+            out += '\\';
+            out += static_cast<char>(c);
+        } else if (c == '\n') {
+            out += "\\n";
+        } else if (c == '\t') {
+            out += "\\t";
+        } else if (c == '\r') {
+            out += "\\r";
+        } else if (c < 0x20 || c == 0x7F) {
+            out += "\\u00";
+            out += hex[c >> 4U];
+            out += hex[c & 15U];
+        } else {
+            out += text.substr(i, length);
+        }
+        i += length;
+    }
+    out += '"';
+}
+
+}  // namespace
+
+std::string valid_utf8(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    for (std::size_t i = 0; i < text.size();) {
+        const std::size_t length = sequence_length(text, i);
+        out += length == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(i, length);
+        i += length == 0 ? 1 : length;
+    }
+    return out;
+}
+
+void JsonWriter::separate() {
+    if (levels_.empty()) { return; }
+    Level& level = levels_.back();
+    if (!level.first) { buffer_ += ','; }
+    if (level.lines) {
+        buffer_ += '\n';
+        buffer_.append(2 * levels_.size(), ' ');
+    } else if (!level.first) {
+        buffer_ += ' ';
+    }
+    level.first = false;
+}
+
+void JsonWriter::before_value() {
+    if (after_key_) {
+        after_key_ = false;
+    } else {
+        separate();
+    }
+}
+
+void JsonWriter::begin(char bracket, bool lines) {
+    before_value();
+    buffer_ += bracket;
+    levels_.push_back({lines && (levels_.empty() || levels_.back().lines), true});
+}
+
+void JsonWriter::end(char bracket) {
+    const Level level = levels_.back();
+    levels_.pop_back();
+    if (level.lines && !level.first) {
+        buffer_ += '\n';
+        buffer_.append(2 * levels_.size(), ' ');
+    }
+    buffer_ += bracket;
+    flush_when_large();
+}
+
+void JsonWriter::key(std::string_view name) {
+    separate();
+    append_escaped(buffer_, name);
+    buffer_ += ": ";
+    after_key_ = true;
+}
+
+void JsonWriter::value(std::nullptr_t) {
+    before_value();
+    buffer_ += "null";
+}
+
+void JsonWriter::value(std::string_view text) {
+    before_value();
+    append_escaped(buffer_, text);
+}
+
+void JsonWriter::value(double number) {
+    if (!std::isfinite(number)) {
+        value(nullptr);
+        return;
+    }
+    before_value();
+    std::array<char, 32> digits{};
+    const auto end_of = std::to_chars(digits.data(), digits.data() + digits.size(), number == 0 ? 0.0 : number);
+    buffer_.append(digits.data(), end_of.ptr);
+}
+
+void JsonWriter::value(bool truth) {
+    before_value();
+    buffer_ += truth ? "true" : "false";
+}
+
+void JsonWriter::integer(const std::string& digits) {
+    before_value();
+    buffer_ += digits;
+}
+
+void JsonWriter::member_or_null(std::string_view name, std::string_view text) {
+    key(name);
+    if (text.empty()) {
+        value(nullptr);
+    } else {
+        value(text);
+    }
+}
+
+void JsonWriter::strings(std::string_view name, const std::vector<std::string>& texts) {
+    key(name);
+    begin_array();
+    for (const std::string& text : texts) { value(text); }
+    end_array();
+}
+
+void JsonWriter::flush_when_large() {
+    if (buffer_.size() < kFlushAt) { return; }
+    sink_(buffer_);
+    buffer_.clear();
+}
+
+void JsonWriter::finish() {
+    buffer_ += '\n';
+    sink_(buffer_);
+    buffer_.clear();
+}
+
+}  // namespace flipflop::report

@@ -1,0 +1,135 @@
+// analyze as GitHub-flavoured Markdown: for step summaries and pull-request comments.
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "flipflop/report.hpp"
+#include "report/text_format.hpp"
+
+namespace flipflop {
+namespace {
+
+using namespace report;
+
+/// Text from an input as plain Markdown text: no markup, HTML, mention or table cell can come of it.
+std::string plain(std::string_view text) {
+    std::string out;
+    for (const char c : printable(text)) {
+        switch (c) {
+            case '<': out += "&lt;"; break;
+            case '>': out += "&gt;"; break;
+            case '&': out += "&amp;"; break;
+            case '@': out += "&#64;"; break;
+            case '|': out += "&#124;"; break;
+            case '*': case '_': case '`': case '[': case ']': case '\\': case '~': case '#':
+                out += '\\';
+                out += c;
+                break;
+            default: out += c;
+        }
+    }
+    return out;
+}
+
+/// A code span that nothing inside can end, usable in a table cell too.
+std::string code(std::string_view text) {
+    std::string content = printable(text);
+    std::replace(content.begin(), content.end(), '`', '\'');
+    std::replace(content.begin(), content.end(), '|', '/');
+    return "`" + content + "`";
+}
+
+std::string row_of(const ConfigResult& config) {
+    std::string label = config.rank ? std::to_string(*config.rank) : "";
+    if (config.recommended) { label = "**" + label + "**"; }
+    if (config.is_current) { label += " today"; }
+    if (config.is_heuristic) { label += " heuristic"; }
+    std::string out = fmt::format("| {} | {} | {} |", label, dim_text(config.block), dim_text(config.grid));
+    if (!config.predicted) {
+        return out + fmt::format(" {} | | | | | |\n", plain(config.launchable ? "not predicted" : "cannot launch: " + config.why_not));
+    }
+    const Prediction& p = *config.predicted;
+    out += fmt::format(" {} |", with_interval(p.time.total.value, p.time.interval.low, p.time.interval.high));
+    out += p.power ? fmt::format(" {} | {} |", with_interval(p.power->power.value, p.power->power_interval.low, p.power->power_interval.high),
+                                 with_interval(p.power->energy.value, p.power->energy_interval.low, p.power->energy_interval.high))
+                   : " unknown | unknown |";
+    return out + fmt::format(" {} | {} | {} |\n", percent(config.occupancy.fraction), plain(p.time.bound_by),
+                             !config.safe ? "unverified" : *config.safe ? "safe" : "**unsafe**");
+}
+
+bool shown(const ConfigResult& config) { return config.kept || config.recommended || config.is_current || config.is_heuristic; }
+
+std::string recommendation(const KernelResult& result) {
+    if (!result.recommendation) {
+        return result.no_recommendation.empty() ? "" : "Nothing is recommended: " + plain(result.no_recommendation) + "\n\n";
+    }
+    const Recommendation& r = *result.recommendation;
+    std::string out = fmt::format("**Recommended for {}: {}** (grid {}), {}", plain(r.objective), dim_text(r.block), dim_text(r.grid),
+                                  !r.safe ? "unverified" : *r.safe ? "safe" : "**unsafe**");
+    const auto gain = [&](const std::optional<Gain>& over, std::string_view who) {
+        if (!over || over->block == r.block) { return; }
+        out += fmt::format("; {} than {} ({})", change_text(over->time_ratio, over->time_ratio_low, over->time_ratio_high, "less time", "more time"),
+                           dim_text(over->block), who);
+    };
+    gain(r.over_current, "today");
+    gain(r.over_heuristic, "the occupancy heuristic");
+    out += ".\n\n";
+    for (const Reason& reason : r.reasons) {
+        out += "- " + plain(reason.what);
+        if (reason.delta_us) { out += fmt::format(": {}{}", *reason.delta_us < 0 ? "-" : "+", time_text(std::abs(*reason.delta_us))); }
+        out += "\n";
+    }
+    for (const std::string& caveat : r.caveats) { out += "- Mind: " + plain(caveat) + "\n"; }
+    return out + (r.reasons.empty() && r.caveats.empty() ? "" : "\n");
+}
+
+std::string result_text(const KernelResult& result) {
+    std::string out = fmt::format("### {}{}\n\n", plain(result.profile.name.empty() ? result.gpu : result.profile.name),
+                                  result.case_name.empty() ? "" : ", case " + plain(result.case_name));
+    if (!result.code.compatible) { out += "Cannot run there: " + plain(result.code.why_not) + "\n\n"; }
+    std::string rows;
+    std::size_t hidden = 0;
+    const bool any_kept = std::any_of(result.configs.begin(), result.configs.end(), shown);
+    for (const ConfigResult& config : result.configs) {
+        if (shown(config) || !any_kept) {
+            rows += row_of(config);
+        } else {
+            ++hidden;
+        }
+    }
+    if (!rows.empty()) {
+        out += "| rank | block | grid | time \u00b5s | power W | energy mJ | occupancy | bound by | same result |\n"
+               "|---|---|---|---|---|---|---|---|---|\n" + rows + "\n";
+    }
+    if (hidden > 0) { out += fmt::format("{} more configurations were ranked and not kept.\n\n", hidden); }
+    out += recommendation(result);
+    for (const Finding& finding : result.findings) {
+        out += fmt::format("- **{}** {}: {}", plain(finding.rule), code(place_text(finding.source, finding.ptx_line)), plain(finding.message));
+        if (finding.cost_us) { out += fmt::format(", costs {}", time_text(*finding.cost_us)); }
+        out += "\n";
+    }
+    if (!result.findings.empty()) { out += "\n"; }
+    if (!result.assumptions.empty()) {
+        out += fmt::format("<details><summary>{} assumptions</summary>\n\n", result.assumptions.size());
+        for (const Assumption& a : result.assumptions) { out += fmt::format("- {} = {} ({})\n", plain(a.name), plain(a.value), plain(a.reason)); }
+        out += "\n</details>\n\n";
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string markdown_report(const Analysis& analysis) {
+    std::string out;
+    for (const KernelAnalysis& kernel : analysis.kernels) {
+        const KernelFacts& facts = kernel.facts;
+        out += fmt::format("## {}\n\n", code(kernel_name(facts)));
+        out += fmt::format("{}, {} instructions, {}\n\n", code(facts.source ? place_text(facts.source, 0) : facts.module), facts.instructions,
+                           facts.mix.unknown_share > 0 ? percent(facts.mix.unknown_share) + " unknown" : "all known");
+        for (const KernelResult& result : kernel.results) { out += result_text(result); }
+    }
+    while (out.ends_with("\n\n")) { out.pop_back(); }
+    return out;
+}
+
+}  // namespace flipflop

@@ -1,0 +1,80 @@
+// Owns: how numbers, names and tables look as text. Rounds, aligns and marks; decides nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "flipflop/analysis.hpp"
+#include "flipflop/report.hpp"
+
+namespace flipflop::report {
+
+/// Columns a terminal needs for UTF-8 text (one a code point; our texts hold no wide or combining characters).
+[[nodiscard]] std::size_t display_width(std::string_view text);
+
+/// Text from an input made safe for a terminal: control characters become '?', broken UTF-8 U+FFFD.
+[[nodiscard]] std::string printable(std::string_view text);
+
+/// At most `width` columns; what is cut from the middle is shown as "...".
+[[nodiscard]] std::string elide(std::string_view text, std::size_t width);
+
+/// Breaks at spaces; every line after the first starts with `indent` spaces.
+[[nodiscard]] std::string wrap(std::string_view text, std::size_t width, std::size_t indent);
+
+/// `digits` significant digits, no exponent between 1e-4 and 1e15, no trailing zeros after the point: 212, 31.4, 0.75.
+[[nodiscard]] std::string significant(double value, int digits = 3);
+/// 67108864 -> "67,108,864".
+[[nodiscard]] std::string grouped(std::uint64_t value);
+/// "134 MB", "5.1 kB" (powers of ten, as bandwidths are); exact below 10,000 bytes.
+[[nodiscard]] std::string bytes_text(double bytes);
+/// "212 (190-236)": as many digits as the interval justifies, three at most.
+[[nodiscard]] std::string with_interval(double value, double low, double high);
+/// "21 % less (17-25)", "8 % more (2-14)", or "no clear difference (-3 to +4 %)" for a ratio and its interval.
+[[nodiscard]] std::string change_text(double ratio, double low, double high, std::string_view less, std::string_view more);
+/// "16,16" or "8,8,4": trailing ones left out; "256".
+[[nodiscard]] std::string dim_text(const Dim3& dim);
+[[nodiscard]] std::string percent(double share);
+
+/// A scale for a column of times: all of them in one unit.
+struct TimeUnit {
+    double per_us{1};
+    std::string_view name{"\u00b5s"};
+};
+[[nodiscard]] TimeUnit time_unit_for(double largest_us);
+/// "212 µs", "3.4 ms".
+[[nodiscard]] std::string time_text(double microseconds);
+
+/// "transpose.cu:9", else "line 57" of the PTX.
+[[nodiscard]] std::string place_text(const std::optional<SourceLine>& source, std::uint32_t ptx_line);
+/// "ptxas 13.0.88", "cubin", "estimate 14-18".
+[[nodiscard]] std::string registers_text(const Resources& resources, const std::map<std::string, std::optional<std::string>>& used);
+/// What binds a launch, in words: "dram" -> "DRAM bandwidth".
+[[nodiscard]] std::string bound_words(std::string_view bound_by);
+/// The demangled name where there is one.
+[[nodiscard]] std::string kernel_name(const KernelFacts& facts);
+
+enum class Mark : std::uint8_t { plain, strong, dim, good, bad, warning };
+[[nodiscard]] std::string paint(std::string_view text, Mark mark, bool color);
+
+/// Rows of cells, columns as wide as their widest cell. Numbers are aligned to the right.
+class Table {
+public:
+    enum class Align : std::uint8_t { left, right };
+    void column(std::string header, Align align = Align::left);
+    void row(std::vector<std::string> cells, Mark mark = Mark::plain);
+    [[nodiscard]] bool empty() const { return rows_.empty(); }
+    /// Each line indented; no trailing blanks. A table without headers prints no header line.
+    [[nodiscard]] std::string text(std::size_t indent, bool color) const;
+
+private:
+    struct Row { std::vector<std::string> cells; Mark mark; };
+    [[nodiscard]] std::string line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const;
+    std::vector<std::string> headers_;
+    std::vector<Align> aligns_;
+    std::vector<Row> rows_;
+};
+
+}  // namespace flipflop::report
