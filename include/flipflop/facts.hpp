@@ -63,7 +63,8 @@ inline constexpr std::size_t kMachineOps = static_cast<std::size_t>(MachineOp::c
 enum class ParameterKind : std::uint8_t { pointer, scalar, aggregate };
 
 struct ParameterUse {
-    std::string what;              ///< "guard", "loop bound", "address base", "address stride", "shift", "divisor", "stored value"
+    std::string what;              ///< "guard", "loop bound", "condition", "address base", "address offset", "address stride",
+                                   ///< "shift", "divisor", "stored value"; each once a parameter, with its first line
     std::uint32_t ptx_line{};
 };
 
@@ -71,6 +72,8 @@ struct ParameterField {
     std::uint32_t offset{};        ///< bytes from the parameter's start
     std::string type;              ///< as read: "u32", "f32", "u64"
     ParameterKind kind{ParameterKind::scalar};
+    std::vector<ParameterUse> uses;
+    int guard_axis{-1};            ///< as ParameterFacts::guard_axis
 };
 
 struct ParameterFacts {
@@ -102,7 +105,7 @@ struct AccessDescription {
     std::optional<SourceLine> source;
     std::string op;                ///< "ld", "st", "atom", "red", "cp.async", "ldmatrix", ...
     MemorySpace space{MemorySpace::global};
-    std::uint32_t bytes_per_lane{};
+    std::uint32_t bytes_per_lane{};  ///< 0: not fixed in the text (textures, prefetches, bulk copies sized by a register)
     bool reads{}, writes{}, atomic{};
     std::string function;          ///< of a called .func, else empty
 };

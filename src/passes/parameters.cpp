@@ -1,0 +1,93 @@
+#include "passes/parameters.hpp"
+
+#include <map>
+
+#include "ir/accessed.hpp"
+#include "passes/value_flow.hpp"
+
+namespace flipflop {
+namespace {
+
+/// Functions of the call tree with those they call before them; within a recursion the order is any.
+std::vector<std::uint32_t> callees_first(const ptx::Module& module, const KernelCode& code) {
+    struct Frame { std::uint32_t function; std::size_t next; };
+    std::vector<std::uint32_t> order;
+    std::vector<bool> seen(code.functions.size());
+    std::vector<Frame> stack{{0, 0}};
+    seen[0] = true;
+    while (!stack.empty()) {
+        Frame& top = stack.back();
+        const auto& instructions = code.functions[top.function].ir.function->instructions;
+        if (top.next == instructions.size()) {
+            order.push_back(top.function);
+            stack.pop_back();
+            continue;
+        }
+        const ptx::Instruction& i = instructions[top.next++];
+        if (module.form(i).opcode != ptx::Opcode::call) continue;
+        const ptx::Function* callee = called_function(module, i);
+        if (callee == nullptr) continue;
+        const std::int32_t f = code.function_of_symbol[static_cast<std::size_t>(callee - module.functions.data())];
+        if (f < 0 || seen[static_cast<std::size_t>(f)]) continue;
+        seen[static_cast<std::size_t>(f)] = true;
+        stack.push_back({static_cast<std::uint32_t>(f), 0});
+    }
+    return order;
+}
+
+std::string type_text(const ptx::Symbol& symbol) {
+    std::string text;
+    if (symbol.vector > 1) text = "v" + std::to_string(symbol.vector) + ".";
+    text += ptx::to_string(symbol.type);
+    for (const std::uint32_t d : symbol.dimensions) text += "[" + std::to_string(d) + "]";
+    return text;
+}
+
+ParameterFacts describe(const ptx::Symbol& symbol, std::uint32_t index) {
+    ParameterFacts p;
+    p.index = index;
+    p.name = std::string(symbol.name);
+    p.short_name = "param_" + std::to_string(index);
+    p.type = type_text(symbol);
+    p.bytes = static_cast<std::uint32_t>(symbol.byte_size.value_or(0));
+    const bool blob = !symbol.dimensions.empty() || symbol.vector > 1;
+    p.kind = symbol.is_pointer ? ParameterKind::pointer : blob ? ParameterKind::aggregate : ParameterKind::scalar;
+    return p;
+}
+
+}  // namespace
+
+std::vector<ParameterFacts> describe_parameters(const ptx::Module& module, const KernelCode& code) {
+    std::map<const ptx::Function*, std::vector<Slot>> known;
+    const auto callee = [&](const ptx::Function& f) -> const std::vector<Slot>* {
+        const auto found = known.find(&f);
+        return found == known.end() ? nullptr : &found->second;
+    };
+    for (const std::uint32_t f : callees_first(module, code)) {
+        const KernelIr& ir = code.functions[f].ir;
+        known[ir.function] = parameter_slots(ir, callee);
+    }
+    const ptx::Function& entry = *code.functions[0].ir.function;
+    std::vector<ParameterFacts> result;
+    for (std::uint32_t p = 0; p < entry.parameters.size(); ++p) result.push_back(describe(module.symbol(entry.parameters[p]), p));
+    for (Slot& slot : known[&entry]) {
+        ParameterFacts& p = result[slot.parameter];
+        if (slot.is_pointer && p.kind == ParameterKind::scalar) p.kind = ParameterKind::pointer;
+        if (p.kind != ParameterKind::aggregate && p.guard_axis < 0) p.guard_axis = slot.guard_axis;
+        for (const ParameterUse& u : slot.uses) {
+            bool there = false;
+            for (const ParameterUse& v : p.uses) there |= v.what == u.what;
+            if (!there) p.uses.push_back(u);
+        }
+        ParameterField field;
+        field.offset = slot.offset;
+        field.type = std::string(ptx::to_string(slot.type));
+        field.kind = slot.is_pointer ? ParameterKind::pointer : ParameterKind::scalar;
+        field.uses = std::move(slot.uses);
+        field.guard_axis = slot.guard_axis;
+        p.fields.push_back(std::move(field));
+    }
+    return result;
+}
+
+}  // namespace flipflop
