@@ -1,0 +1,78 @@
+#include "form_table.hpp"
+
+#include "opcode_info.hpp"
+
+namespace flipflop::ptx::detail {
+namespace {
+
+std::uint64_t mask_for(char letter, const Form& form) {
+    const auto bit = [](Type t) { return std::uint64_t{1} << static_cast<unsigned>(t); };
+    const Type second = form.type2 != Type::none ? form.type2 : form.type;
+    switch (letter) {
+        case 'd': return registers_for(form.type, false, false);
+        case 'D': return registers_for(form.type, false, form.wide);
+        case 's': return registers_for(second, false, false);
+        case 'l': case 'v': return registers_for(form.type, true, false);
+        case 'L': return registers_for(second, true, false);
+        case 'p': return bit(Type::pred);
+        case 'i': return bit(Type::b32) | bit(Type::u32) | bit(Type::s32);
+        default: return 0;
+    }
+}
+
+FormDetail detail_of(const Form& form) {
+    FormDetail detail;
+    detail.is_call = form.opcode == Opcode::call;
+    detail.is_branch = form.opcode == Opcode::bra;
+    detail.is_indexed_branch = form.opcode == Opcode::brx_idx;
+    const std::string_view letters = form.opcode == Opcode::unknown ? std::string_view("*") : info(form.opcode).operands;
+    bool optional = false;
+    for (char letter : letters) {
+        if (letter == '*') {
+            detail.open_ended = true;
+            break;
+        }
+        if (letter == '?') {
+            optional = true;
+            continue;
+        }
+        if (detail.checked == FormDetail::kMaxOperands) break;
+        detail.letters[detail.checked] = letter;
+        detail.allowed[detail.checked] = mask_for(letter, form);
+        ++detail.checked;
+        if (!optional) detail.least = detail.checked;
+    }
+    detail.value_is_vector = form.opcode == Opcode::ld || form.opcode == Opcode::st || form.opcode == Opcode::ldu;
+    return detail;
+}
+
+}  // namespace
+
+FormTable::FormTable() : slots_(256) {}
+
+void FormTable::clear() {
+    slots_.assign(256, Slot{});
+    details_.clear();
+    hashes_.clear();
+}
+
+void FormTable::place(std::uint64_t hash, std::uint32_t form) {
+    std::size_t i = hash & (slots_.size() - 1);
+    while (slots_[i].form != kFree) i = (i + 1) & (slots_.size() - 1);
+    slots_[i] = {hash, form};
+}
+
+std::uint32_t FormTable::add(std::string_view text, std::uint64_t hash, std::vector<Form>& forms) {
+    if ((details_.size() + 1) * 2 > slots_.size()) {
+        slots_.assign(slots_.size() * 2, Slot{});
+        for (std::uint32_t i = 0; i < hashes_.size(); ++i) place(hashes_[i], i);
+    }
+    const auto id = static_cast<std::uint32_t>(forms.size());
+    forms.push_back(decode_form(text));
+    details_.push_back(detail_of(forms.back()));
+    hashes_.push_back(hash);
+    place(hash, id);
+    return id;
+}
+
+}  // namespace flipflop::ptx::detail

@@ -1,0 +1,243 @@
+// .entry and .func: linkage, parameters, performance directives (PTX ISA 11.1 to 11.4), declarations and definitions.
+#include <fmt/format.h>
+
+#include "parser.hpp"
+
+namespace flipflop::ptx::detail {
+
+/// The function of that name: the one declared before, or a new one.
+std::uint32_t Parser::function_named(const Name& name, Linkage linkage, bool is_entry, Position at) {
+    Module& m = module();
+    if (const Entry* entry = resolve_global(name); entry != nullptr && entry->kind == EntryKind::symbol) {
+        const Symbol& symbol = m.symbol(static_cast<SymbolId>(entry->value));
+        if (symbol.kind == Symbol::Kind::function) {
+            Function& f = m.functions[symbol.index];
+            if (linkage != Linkage::none && f.linkage != Linkage::weak) f.linkage = linkage;
+            return symbol.index;
+        }
+        report(Code::redeclared_name, at, fmt::format("'{}' is already declared, and not as a function", name.text()));
+    }
+    Symbol symbol;
+    symbol.name = name.text();
+    symbol.kind = Symbol::Kind::function;
+    symbol.linkage = linkage;
+    symbol.index = static_cast<std::uint32_t>(m.functions.size());
+    symbol.offset = static_cast<std::uint32_t>(at.at - begin_);
+    const auto id = static_cast<SymbolId>(m.symbols.size());
+    Function& f = m.functions.emplace_back();
+    f.name = name.text();
+    f.is_entry = is_entry;
+    f.linkage = linkage;
+    f.symbol = id;
+    f.line = at.line;
+    const std::uint32_t index = symbol.index;
+    m.symbols.push_back(std::move(symbol));
+    if (resolve_global(name) == nullptr) {
+        Entry& entry = globals_.declare(name.text(), hash(name.text()));
+        entry.kind = EntryKind::symbol;
+        entry.value = static_cast<std::uint32_t>(id);
+    }
+    return index;
+}
+
+/// Behind ".entry" or ".func".
+void Parser::parse_function(bool is_entry, Linkage linkage) {
+    skip_blanks();
+    // Attributes may stand before the name: .func .attribute(.unified(1, 2)) (.param .b32 r) f (...)
+    DeclarationHead attributes;
+    if (!parse_qualifiers(attributes)) return recover();
+    // The returned values stand before the name, so they wait in a list without an owner.
+    std::vector<SymbolId> returns;
+    const std::uint32_t next = static_cast<std::uint32_t>(module().functions.size());
+    skip_blanks();
+    if (*p_ == '(' && !parse_parameters(returns, next)) return recover();
+    skip_blanks();
+    const Position at = here();
+    const Name name = read_name();
+    if (name.length == 0) {
+        report_unexpected(is_entry ? "the kernel's name" : "the function's name");
+        return recover();
+    }
+    const std::uint32_t index = function_named(name, linkage, is_entry, at);
+    std::vector<SymbolId> parameters;
+    skip_blanks();
+    bool complete = true;
+    if (*p_ == '(') complete = parse_parameters(parameters, index);
+    {
+        Module& m = module();
+        Function& f = m.functions[index];
+        const bool declared_before = !f.parameters.empty() || !f.returns.empty();
+        if (declared_before && (f.parameters.size() != parameters.size() || f.returns.size() != returns.size()) && complete)
+            report(Code::signature_differs, at, fmt::format("'{}' was declared with other parameters", f.name));
+        for (SymbolId id : returns) m.symbols[static_cast<std::uint32_t>(id)].function = index;
+        f.returns = std::move(returns);
+        f.parameters = std::move(parameters);
+        if (!complete) return recover();
+        if (f.has_body) {
+            report(Code::redeclared_name, at, fmt::format("'{}' is defined twice", f.name));
+        }
+        if (f.line == 0 || !f.has_body) f.line = at.line;
+        parse_performance_directives(f);
+    }
+    skip_blanks();
+    if (*p_ == ';') {
+        ++p_;
+        return;
+    }
+    if (*p_ != '{') {
+        report_unexpected("'{' of the body or ';'");
+        return recover();
+    }
+    check_function(module().functions[index], at);
+    parse_body(index);
+}
+
+bool Parser::parse_parameters(std::vector<SymbolId>& list, std::uint32_t owner) {
+    ++p_;
+    skip_blanks();
+    if (*p_ == ')') return ++p_, true;
+    for (;;) {
+        if (!parse_parameter(list, owner)) return false;
+        skip_blanks();
+        if (*p_ == ',') {
+            ++p_;
+            continue;
+        }
+        if (*p_ == ')') return ++p_, true;
+        report_unexpected("',' or ')' in the parameter list");
+        return false;
+    }
+}
+
+bool Parser::parse_parameter(std::vector<SymbolId>& list, std::uint32_t owner) {
+    skip_blanks();
+    if (p_[0] == '.' && p_[1] == '.' && p_[2] == '.') return p_ += 3, true;  // variable arguments
+    DeclarationHead head;
+    if (!parse_qualifiers(head)) return false;
+    skip_blanks();
+    const Position at = here();
+    const Name name = read_name();
+    if (name.length == 0) return report_unexpected("a parameter"), false;
+    if (head.type == Type::none || (head.space != Space::param && head.space != Space::reg)) {
+        report(Code::missing_type, at, fmt::format("parameter '{}' needs .param or .reg and a type", name.text()));
+        return false;
+    }
+    Symbol symbol;
+    symbol.name = name.text();
+    symbol.kind = Symbol::Kind::parameter;
+    symbol.space = head.space;
+    symbol.type = head.type;
+    symbol.vector = head.vector;
+    symbol.alignment = head.alignment;
+    symbol.is_pointer = head.is_pointer;
+    symbol.pointer_space = head.pointer_space;
+    symbol.pointer_alignment = head.pointer_alignment;
+    symbol.function = owner;
+    symbol.index = static_cast<std::uint32_t>(list.size());
+    symbol.offset = static_cast<std::uint32_t>(at.at - begin_);
+    if (!parse_dimensions(symbol)) return false;
+    size_symbol(symbol);
+    list.push_back(static_cast<SymbolId>(module().symbols.size()));
+    module().symbols.push_back(std::move(symbol));
+    return true;
+}
+
+std::optional<std::uint32_t> Parser::parse_count() {
+    Constant value;
+    if (!parse_constant(value)) return std::nullopt;
+    if (value.kind != Constant::Kind::integer || value.bits > 0xffffffff) return std::nullopt;
+    return static_cast<std::uint32_t>(value.bits);
+}
+
+bool Parser::parse_three(std::optional<std::uint32_t> (&values)[3]) {
+    for (int i = 0; i < 3; ++i) {
+        values[i] = parse_count();
+        if (!values[i]) return false;
+        if (i == 2 || !accept(',')) {
+            for (int j = i + 1; j < 3; ++j) values[j] = 1;
+            return true;
+        }
+    }
+    return true;
+}
+
+void Parser::parse_performance_directives(Function& f) {
+    for (;;) {
+        skip_blanks();
+        if (*p_ != '.') return;
+        const std::string_view word = peek_directive();
+        if (word == "visible" || word == "entry" || word == "func" || word == "version") return;
+        const Position at = here();
+        read_directive();
+        if (!parse_performance_directive(word, f)) {
+            report(Code::unknown_directive, at, fmt::format("the directive .{} of '{}' is not known and is skipped", word, f.name));
+            while (!at_end() && *p_ != '\n' && *p_ != '{' && *p_ != ';' && *p_ != '.') ++p_;
+        }
+    }
+}
+
+bool Parser::parse_performance_directive(std::string_view word, Function& f) {
+    LaunchDirectives& d = f.directives;
+    const Position at = here();
+    if (word == "maxnreg") d.max_registers = parse_count();
+    else if (word == "minnctapersm") d.min_blocks_per_sm = parse_count();
+    else if (word == "maxnctapersm") parse_count();  // deprecated twin of minnctapersm, without effect
+    else if (word == "maxntid") parse_three(d.max_threads);
+    else if (word == "reqntid") parse_three(d.required_threads);
+    else if (word == "reqnctapercluster") parse_three(d.required_cluster);
+    else if (word == "maxclusterrank") d.max_cluster_rank = parse_count();
+    else if (word == "explicitcluster") d.explicit_cluster = true;
+    else if (word == "blocksareclusters") d.blocks_are_clusters = true;
+    else if (word == "noreturn") d.no_return = true;
+    else if (word == "abi_preserve" || word == "abi_preserve_control") parse_count();
+    else if (word == "attribute") {
+        DeclarationHead ignored;
+        bool known = true;
+        parse_one_qualifier(word, ignored, known);
+    } else if (word == "pragma") {
+        const std::size_t before = d.pragmas.size();
+        parse_pragma(d.pragmas);
+        for (std::size_t i = before; i < d.pragmas.size(); ++i)
+            if (d.pragmas[i].substr(0, 20) == "enable_smem_spilling")
+                report(Code::pragma_scope, at, "ptxas takes the pragma \"enable_smem_spilling\" only inside a body", "move it behind the '{'");
+    } else return false;
+    return true;
+}
+
+/// What ptxas says of a kernel's directives and parameters.
+void Parser::check_function(const Function& f, Position at) {
+    check_bounds(f, at);
+    if (!f.is_entry) return;
+    std::uint64_t bytes = 0;
+    for (SymbolId id : f.parameters) {
+        const Symbol& s = module().symbol(id);
+        const std::uint64_t alignment = s.alignment != 0 ? s.alignment : 1;
+        bytes = (bytes + alignment - 1) / alignment * alignment + s.byte_size.value_or(0);
+        if (bytes > 1u << 30) break;
+    }
+    // PTX ISA 5.1.6.1: 4352 bytes, 32764 from PTX 8.1 on and sm_70.
+    const Module& m = module();
+    const bool large = m.version_major * 10 + m.version_minor >= 81 && m.target_number >= 70;
+    const std::uint64_t most = large ? 32764 : 4352;
+    if (bytes > most)
+        report(Code::parameter_space, at, fmt::format("kernel '{}' has {} bytes of parameters; {} is the most", f.name, bytes, most),
+               large ? "pass a pointer to the data" : "from .version 8.1 on, 32764 bytes are allowed");
+}
+
+void Parser::check_bounds(const Function& f, Position at) {
+    const LaunchDirectives& d = f.directives;
+    if (d.max_threads[0] && d.required_threads[0])
+        report(Code::conflicting_bounds, at, fmt::format("'{}' has .maxntid and .reqntid; only one may be given", f.name));
+    if (d.required_cluster[0] && d.max_cluster_rank)
+        report(Code::conflicting_bounds, at, fmt::format("'{}' has .reqnctapercluster and .maxclusterrank; only one may be given", f.name));
+    if (d.min_blocks_per_sm && !d.max_threads[0] && !d.required_threads[0])
+        report(Code::bounds_without_effect, at, fmt::format(".minnctapersm of '{}' has no effect without .maxntid or .reqntid", f.name));
+    for (const auto* three : {&d.max_threads, &d.required_threads}) {
+        if (!(*three)[0]) continue;
+        const std::uint64_t threads = std::uint64_t{(*three)[0].value_or(1)} * (*three)[1].value_or(1);
+        if (threads > 1024 || threads * (*three)[2].value_or(1) > 1024)
+            report(Code::too_many_threads, at, fmt::format("'{}' names a block of more than 1024 threads, which no GPU launches", f.name));
+    }
+}
+
+}  // namespace flipflop::ptx::detail
