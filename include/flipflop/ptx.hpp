@@ -59,7 +59,7 @@ inline constexpr std::size_t kInstructionClasses = static_cast<std::size_t>(Inst
 enum class Opcode : std::uint16_t {
     unknown,
 #define PTX_OP(name, identifier, ...) identifier,
-#include "../../ptx_parser/instructions.def"
+#include "ptx_parser/instructions.def"
 #undef PTX_OP
     count_,
 };

@@ -1,0 +1,8 @@
+#!/bin/bash
+# demo.sh FLIPFLOP: the main job on a real kernel: 16 heads of attention over 512 positions, on an A100.
+set -euo pipefail
+flipflop=$1
+cd "$(dirname "$0")/.."
+command=(analyze examples/attention.ptx --gpu a100 --grid 512,16 --arg 4=512 --arg 5=64 --arg 6=0.125)
+printf '\n$ flipflop %s\n\n' "${command[*]}"
+"$flipflop" "${command[@]}"

@@ -1,0 +1,28 @@
+#!/bin/bash
+# run_fuzz.sh BUILD_FOLDER SECONDS: every fuzz target for its share of the time, from our own examples and cases.
+# A crash ends it with status 1 and leaves the input in BUILD_FOLDER/crashes.
+set -euo pipefail
+build=$(cd "$1" && pwd) seconds=$2
+root=$(cd "$(dirname "$0")/.." && pwd)
+targets=()
+for target in "$build"/tests/fuzz/fuzz_*; do
+    [ -x "$target" ] && [ -f "$target" ] && targets+=("$target")
+done
+[ ${#targets[@]} -gt 0 ] || { echo "no fuzz targets in $build/tests/fuzz" >&2; exit 1; }
+mkdir -p "$build/crashes"
+share=$((seconds / ${#targets[@]}))
+[ "$share" -gt 0 ] || share=1
+failed=0
+for target in "${targets[@]}"; do
+    name=$(basename "$target")
+    corpus=$build/corpus/$name
+    mkdir -p "$corpus"
+    seeds=("$root/examples")
+    for folder in "$root/tests/data" "$root/tests/cases" "$root/tests/known_answers"; do
+        [ ! -d "$folder" ] || seeds+=("$folder")
+    done
+    echo "== $name, $share s"
+    "$target" "$corpus" "${seeds[@]}" -max_total_time="$share" -max_len=65536 -rss_limit_mb=2048 -timeout=20 \
+        -print_final_stats=1 -verbosity=0 -artifact_prefix="$build/crashes/$name-" </dev/null || failed=1
+done
+exit $failed
