@@ -107,6 +107,7 @@ struct Footprint {
 };
 
 struct LaunchFacts {
+    Dim3 block, grid;                            ///< as launched; reuse between neighbouring blocks needs the grid's shape
     double blocks{}, warps_per_block{}, threads{};
     double warp_instructions{};                  ///< executed PTX instructions, warp level, whole grid
     ClassCounts thread_ops{};                    ///< thread-level executions by the contract's classes, whole grid

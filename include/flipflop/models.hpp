@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -77,6 +78,19 @@ struct OperatingPoint {
     std::optional<double> clock_mhz;         ///< asked for; else boost
     std::optional<double> power_limit_w;     ///< asked for; else the board's default (or TDP)
     bool warm_cache{true};
+    bool terms{true};                        ///< false: `total` and its like come without parts (ten times faster: search)
+};
+
+/// A GPU made ready for the models: every rate, latency, energy and fitted coefficient resolved once. Immutable; copies share.
+/// Make one per GPU when many configurations are to be estimated.
+class GpuModel {
+public:
+    explicit GpuModel(const GpuProfile& gpu);
+    struct Prepared;
+    [[nodiscard]] const Prepared& prepared() const { return *prepared_; }
+
+private:
+    std::shared_ptr<const Prepared> prepared_;
 };
 
 struct ResourceUse {                         ///< what the models need of a compiled kernel
@@ -92,9 +106,10 @@ struct Traffic {
 struct TimeEstimate {
     Term total;                              ///< "time", us
     Interval interval;
+    std::string interval_basis;              ///< what the interval's width rests on
     std::string bound_by;                    ///< "dram", "l2", "l1", "shared", "issue", "fp32", ..., "latency", "launch"
     Term floor;                              ///< speed of light of this launch, us
-    Traffic traffic;
+    Traffic traffic;                         ///< dram_bytes, l2_bytes empty where the footprint is unknown
     double waves{}, tail_idle_share{};
     double active_sms{};
     double clock_mhz{};
@@ -103,11 +118,14 @@ struct TimeEstimate {
 /// Time of the launch at the operating point's clock. Needs an occupancy of at least one block.
 [[nodiscard]] TimeEstimate estimate_time(const KernelFacts& kernel, const LaunchFacts& launch, const ResourceUse& use,
                                          const GpuProfile& gpu, const OperatingPoint& point);
+[[nodiscard]] TimeEstimate estimate_time(const KernelFacts& kernel, const LaunchFacts& launch, const ResourceUse& use,
+                                         const GpuModel& gpu, const OperatingPoint& point);
 
 // ---- power --------------------------------------------------------------------------------------------------------
 struct PowerEstimate {
     Term power;                              ///< "power", W, under steady repetition
     Interval power_interval;
+    std::string interval_basis;
     Term energy;                             ///< "energy", mJ = power * time
     Interval energy_interval;
     double idle_mj{}, above_idle_mj{};
@@ -120,6 +138,8 @@ struct PowerEstimate {
 struct PowerResult { std::optional<PowerEstimate> estimate; std::string why; };
 [[nodiscard]] PowerResult estimate_power(const KernelFacts& kernel, const LaunchFacts& launch, const ResourceUse& use,
                                          const GpuProfile& gpu, const OperatingPoint& point);
+[[nodiscard]] PowerResult estimate_power(const KernelFacts& kernel, const LaunchFacts& launch, const ResourceUse& use,
+                                         const GpuModel& gpu, const OperatingPoint& point);
 
 /// Comparison of two configurations of one kernel: shared errors cancel, so the ratio's interval is narrower.
 /// `log_sigma` of the ratio for time and for energy, with its basis.

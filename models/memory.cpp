@@ -1,0 +1,125 @@
+// L1, L2 and DRAM traffic of a launch from its footprints. Equations: docs/models/time.md section 3.
+#include <algorithm>
+#include <cmath>
+
+#include "models/work.hpp"
+
+namespace flipflop {
+namespace {
+
+constexpr double kSector = 32;
+
+struct PerBlock {
+    double loads{}, stores{}, locals{}, atomics{}, serial{}, spill{};
+};
+
+PerBlock sum_phases(const LaunchFacts& launch, const ResourceUse& use) {
+    PerBlock sum;
+    for (const PhaseFacts& phase : launch.phases) {
+        sum.loads += phase.global_load_sectors;
+        sum.stores += phase.global_store_sectors;
+        sum.locals += phase.local_sectors;
+        sum.atomics += phase.atomic_sectors;
+        sum.serial += phase.atomic_serial_max;
+    }
+    const double spilled = static_cast<double>(use.resources.spill_store_bytes.value_or(0) + use.resources.spill_load_bytes.value_or(0));
+    sum.spill = spilled * launch.warps_per_block;  // sectors: 32 lanes of a byte are one sector
+    return sum;
+}
+
+/// Distinct sectors a block asks L2 for: reuse inside the block is lost where L1 cannot hold it.
+double l2_reads(const LaunchFacts& launch, const PerBlock& block, double l1_free, double resident) {
+    const Footprint& print = launch.footprint;
+    const double unique = print.block_sectors.value_or(block.loads);
+    const double by_instruction = std::max(print.block_instruction_sectors.value_or(block.loads), unique);
+    const double fit = std::min(1.0, l1_free / std::max(resident * unique * kSector, 1.0));
+    return std::min(unique + (by_instruction - unique) * (1 - fit), std::max(block.loads, unique));
+}
+
+/// What remains of a block's reads when its resident neighbours have fetched the shared part already.
+double after_neighbours(const LaunchFacts& launch, double unique, double together) {
+    const bool shaped = static_cast<double>(launch.grid.count()) == launch.blocks;
+    const double grid_x = shaped ? launch.grid.x : launch.blocks, grid_y = shaped ? launch.grid.y : 1;
+    const double along_x = std::min(grid_x, together);
+    const double along_y = std::clamp(together / grid_x, 1.0, grid_y);
+    const double along_z = std::max(1.0, together / (grid_x * grid_y));
+    auto left = [](std::optional<double> overlap, double along) { return 1 - std::clamp(overlap.value_or(0), 0.0, 1.0) * (1 - 1 / along); };
+    const Footprint& print = launch.footprint;
+    return unique * left(print.overlap_x, along_x) * left(print.overlap_y, along_y) * left(print.overlap_z, along_z);
+}
+
+void spill_traffic(Memory& memory, const LaunchFacts& launch, const ResourceUse& use, const Machine& gpu, double l1_free, double resident) {
+    const double threads = launch.warps_per_block * 32;
+    const auto stored = static_cast<double>(use.resources.spill_store_bytes.value_or(0));
+    const auto loaded = static_cast<double>(use.resources.spill_load_bytes.value_or(0));
+    if (stored + loaded <= 0) return;
+    const double l1_fit = std::min(1.0, l1_free / std::max(resident * threads * stored, 1.0));
+    const double sectors = launch.warps_per_block * (stored + loaded * (1 - l1_fit));
+    memory.l2_read_block += launch.warps_per_block * loaded * (1 - l1_fit);
+    memory.l2_write_block += launch.warps_per_block * stored;
+    const double l2_fit = std::min(1.0, gpu.l2_capacity.value / std::max(gpu.sms.value * resident * threads * stored, 1.0));
+    memory.spill_bytes = launch.blocks * sectors * kSector * (1 - l2_fit);
+}
+
+}  // namespace
+
+double cyclic_hit_rate(double bytes, double capacity) {
+    if (bytes <= capacity || bytes <= 0) return 1;
+    if (capacity <= 0) return 0;
+    // The root below 1 of h = exp(-(1-h) r), by Newton from 0: f(h) = h - exp(-(1-h) r) is concave there, so it never overshoots.
+    const double ratio = bytes / capacity;
+    double hit = 0;
+    for (int i = 0; i < 40; ++i) {
+        const double e = std::exp(-(1 - hit) * ratio);
+        const double slope = 1 - ratio * e;
+        if (slope <= 1e-9) break;
+        const double step = (e - hit) / slope;
+        hit += step;
+        if (std::abs(step) < 1e-14) break;
+    }
+    return std::clamp(hit, 0.0, 1.0);
+}
+
+Memory memory_traffic(const LaunchFacts& launch, const ResourceUse& use, const Machine& gpu, bool warm) {
+    Memory memory;
+    const Footprint& print = launch.footprint;
+    const PerBlock block = sum_phases(launch, use);
+    const double resident = std::max(1.0, std::min<double>(use.occupancy.active_blocks_per_sm, std::ceil(launch.blocks / gpu.sms.value)));
+    const double shared = static_cast<double>(use.occupancy.allocated_shared_per_block) * resident;
+    const double l1_free = std::max(gpu.l1_capacity.value - shared, 8.0 * 1024);
+    memory.known = print.block_sectors.has_value() || block.loads == 0;
+    memory.why = print.why;
+
+    memory.read_sectors_block = block.loads + block.locals;
+    memory.l2_read_block = l2_reads(launch, block, l1_free, resident) + block.locals * 0.5;
+    memory.l2_write_block = block.stores + block.atomics;
+    memory.l1_hit = block.loads > 0 ? std::clamp(1 - (memory.l2_read_block - block.locals * 0.5) / block.loads, 0.0, 1.0) : 0;
+    memory.l1_bytes = launch.blocks * (block.loads + block.stores + block.locals + block.spill) * kSector;
+
+    // Reads below L2: what neighbours do not share, but never less than what the grid must touch once.
+    const double unique = print.block_sectors.value_or(memory.l2_read_block);
+    const double from_l2 = launch.blocks * after_neighbours(launch, unique, gpu.sms.value * resident) * kSector;
+    const double distinct_read = print.grid_read_sectors ? *print.grid_read_sectors * kSector : from_l2;
+    const double written = launch.blocks * (block.stores + block.atomics) * kSector;
+    const double distinct_written = print.grid_written_sectors ? *print.grid_written_sectors * kSector : written;
+    const double footprint = distinct_read + distinct_written;
+    memory.held = cyclic_hit_rate(footprint, gpu.l2_capacity.value);
+    const double again = std::max(0.0, from_l2 - distinct_read);
+    memory.dram_read = distinct_read * (warm ? 1 - memory.held : 1) + again * (1 - memory.held);
+    memory.dram_write = (distinct_written + std::max(0.0, written - distinct_written) * (1 - memory.held)) * (warm ? 1 - memory.held : 1);
+    memory.compulsory_bytes = distinct_read + distinct_written;
+    spill_traffic(memory, launch, use, gpu, l1_free, resident);
+    memory.l2_bytes = launch.blocks * (memory.l2_read_block + memory.l2_write_block) * kSector;
+    const double l2_reads_bytes = launch.blocks * memory.l2_read_block * kSector;
+    memory.l2_hit = l2_reads_bytes > 0 ? std::clamp(1 - memory.dram_read / l2_reads_bytes, 0.0, 1.0) : 1;
+
+    // Atomics: each sector is read and written in its slice; lanes on one address take turns. How many addresses take
+    // turns side by side is bounded by the sectors the grid writes.
+    const double slices = std::max(1.0, gpu.l2_bytes_per_clk.value / 64);
+    const double side_by_side = std::clamp(print.grid_written_sectors.value_or(1), 1.0, slices);
+    memory.atomic_cycles = launch.blocks * block.atomics / gpu.atomic_sectors_per_clk.value;
+    memory.atomic_serial_cycles = launch.blocks * block.serial / (gpu.atomic_same_per_clk.value * side_by_side);
+    return memory;
+}
+
+}  // namespace flipflop

@@ -1,0 +1,135 @@
+// A block's pipe cycles and dependence chains from its operation counts. Equations: docs/models/time.md section 2.
+#include "models/work.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace flipflop {
+namespace {
+
+double ratio_or_zero(double value, const Quantity& rate) { return value > 0 ? value / std::max(rate.value, 1e-9) : 0; }
+
+bool is_tensor(MachineOp op) { return !tensor_key(op).empty(); }
+
+/// Clocks the tensor pipe needs for one execution of each class, when multiply-adds are shared out by executions.
+double tensor_cycles(const LaunchFacts& launch, const PhaseFacts& phase, const Machine& gpu) {
+    double all = 0;
+    for (const PhaseFacts& each : launch.phases)
+        for (std::size_t i = 0; i < kMachineOps; ++i)
+            if (each.warp_ops[i] > 0 && is_tensor(static_cast<MachineOp>(i))) all += each.warp_ops[i];
+    if (all <= 0 || launch.tensor_fma <= 0 || launch.blocks <= 0) return 0;
+    const double fma_an_execution = launch.tensor_fma / launch.blocks / all;
+    double cycles = 0;
+    for (std::size_t i = 0; i < kMachineOps; ++i)
+        if (phase.warp_ops[i] > 0 && is_tensor(static_cast<MachineOp>(i)))
+            cycles += phase.warp_ops[i] * fma_an_execution / std::max(gpu.tensor_rate[i].value, 1.0);
+    return cycles;
+}
+
+struct Latencies { double global_load{}, atomic{}, texture{}, local{}; };
+
+double chain_cycles(const LatencyChain& chain, const Machine& gpu, const Latencies& at) {
+    double cycles = 0;
+    for (std::size_t i = 0; i < kMachineOps; ++i) {
+        if (chain.ops[i] <= 0) continue;
+        double each = gpu.latency[i];
+        switch (static_cast<MachineOp>(i)) {
+            case MachineOp::load_global: each = at.global_load; break;
+            case MachineOp::bulk_copy:
+            case MachineOp::tensor_copy: each = at.global_load + 100; break;
+            case MachineOp::atomic_global: each = at.atomic; break;
+            case MachineOp::texture:
+            case MachineOp::surface: each = at.texture; break;
+            case MachineOp::load_local: each = at.local; break;
+            default: break;
+        }
+        cycles += chain.ops[i] * each;
+    }
+    return cycles;
+}
+
+void add_operations(PhaseWork& work, const PhaseFacts& phase, const Machine& gpu) {
+    auto at = [&](Load load) -> double& { return work.ops[static_cast<std::size_t>(load)]; };
+    std::array<double, kPipes> sums{};
+    for (std::size_t i = 0; i < kMachineOps; ++i) {
+        const double n = phase.warp_ops[i];
+        if (n <= 0) continue;
+        const PipeCounts& counts = gpu.expansion.by_op[i];
+        for (std::size_t pipe = 0; pipe < kPipes; ++pipe) sums[pipe] += n * static_cast<double>(counts[pipe]);
+    }
+    for (double sum : sums) work.instructions += sum;
+    auto of = [&](Pipe pipe) { return sums[static_cast<std::size_t>(pipe)]; };
+    at(Load::issue) = work.instructions;
+    at(Load::imad) = of(Pipe::imad);
+    at(Load::fma) = of(Pipe::fma) + of(Pipe::imad);   // integer multiplies run on the FMA pipe's heavy half
+    at(Load::alu) = of(Pipe::alu);
+    at(Load::half) = of(Pipe::half);
+    at(Load::xu) = of(Pipe::xu);
+    at(Load::fp64) = of(Pipe::fp64);
+    at(Load::uniform) = of(Pipe::uniform);
+    at(Load::constant) = phase.warp_ops[static_cast<std::size_t>(MachineOp::load_const_indexed)];
+}
+
+/// The memory input/output queue: shared passes and L1 passes follow each other.
+void add_queue(PhaseWork& work, const PhaseFacts& phase, const Machine& gpu) {
+    auto count = [&](MachineOp op) { return phase.warp_ops[static_cast<std::size_t>(op)]; };
+    using enum MachineOp;
+    work.shared_cycles = std::max(ratio_or_zero(phase.shared_requests, gpu.shared_instructions),
+                                  ratio_or_zero(phase.shared_wavefronts, gpu.shared_wavefronts));
+    const double load_bytes = (phase.global_load_sectors + phase.local_sectors) * 32;
+    const double local_requests = count(load_local) + count(store_local);
+    work.l1_cycles = std::max({ratio_or_zero(phase.global_requests + local_requests, gpu.global_requests),
+                               ratio_or_zero(phase.global_lines + local_requests, gpu.l1_lines),
+                               ratio_or_zero(load_bytes, gpu.l1_bytes_per_clk)});
+    work.shuffle_cycles = ratio_or_zero(count(shuffle), gpu.shuffles);
+    work.texture_cycles = ratio_or_zero(count(texture) + count(surface), gpu.textures);
+    work.ops[static_cast<std::size_t>(Load::lsu)] = work.shared_cycles + work.l1_cycles + work.shuffle_cycles + work.texture_cycles;
+}
+
+void add_spills(PhaseWork& work, const ResourceUse& use, double warps) {
+    const double words = static_cast<double>(use.resources.spill_store_bytes.value_or(0) + use.resources.spill_load_bytes.value_or(0)) / 4;
+    if (words <= 0) return;
+    work.ops[static_cast<std::size_t>(Load::issue)] += words * warps;
+    work.ops[static_cast<std::size_t>(Load::lsu)] += words * warps;
+    work.l1_cycles += words * warps;
+    work.instructions += words * warps;
+}
+
+}  // namespace
+
+BlockWork block_work(const LaunchFacts& launch, const ResourceUse& use, const Machine& gpu, bool warm, double clock_mhz) {
+    BlockWork result;
+    result.warps = std::max(1.0, launch.warps_per_block);
+    result.blocks = std::max(0.0, launch.blocks);
+    result.memory = memory_traffic(launch, use, gpu, warm);
+    const Memory& memory = result.memory;
+
+    // Beyond L2 a latency is a time, not a number of clocks: it shrinks in cycles as the clock falls.
+    const double beyond = std::max(0.0, gpu.lat_dram.value - gpu.lat_l2.value) * clock_mhz / gpu.boost_mhz.value;
+    const double below_l1 = gpu.lat_l2.value + (1 - memory.l2_hit) * beyond;
+    Latencies at;
+    at.global_load = memory.l1_hit * gpu.lat_l1.value + (1 - memory.l1_hit) * below_l1;
+    at.atomic = gpu.lat_l2.value + 50;
+    at.texture = at.global_load + 50;
+    at.local = gpu.lat_l1.value;
+
+    result.phases.reserve(launch.phases.size());
+    for (const PhaseFacts& phase : launch.phases) {
+        PhaseWork work;
+        add_operations(work, phase, gpu);
+        add_queue(work, phase, gpu);
+        work.ops[static_cast<std::size_t>(Load::tensor)] = tensor_cycles(launch, phase, gpu);
+        if (result.phases.empty()) add_spills(work, use, result.warps);
+        for (std::size_t k = 0; k < kLoads; ++k) {
+            work.cycles[k] = ratio_or_zero(work.ops[k], gpu.rate[k]);
+            result.total[k] += work.cycles[k];
+        }
+        work.chain = std::max({chain_cycles(phase.chain, gpu, at), chain_cycles(phase.chain_miss, gpu, at),
+                               work.instructions / result.warps});
+        result.phases.push_back(work);
+    }
+    if (result.phases.empty()) result.phases.emplace_back();
+    return result;
+}
+
+}  // namespace flipflop
