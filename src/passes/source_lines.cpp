@@ -1,27 +1,40 @@
 #include "passes/source_lines.hpp"
 
 namespace flipflop {
+namespace {
+
+/// Index into Module::locations plus one of the outermost caller; 0 for none. A chain of inlined calls is as deep as the
+/// source made it; a text can also make it a ring, hence the bound.
+std::uint32_t outermost(const ptx::Module& module, std::uint32_t at) {
+    if (at == 0 || at > module.locations.size()) return 0;
+    for (int steps = 0; steps < 1000; ++steps) {
+        const std::uint32_t outer = module.locations[at - 1].inlined_at;
+        if (outer == 0 || outer > module.locations.size() || outer == at) return at;
+        at = outer;
+    }
+    return 0;
+}
+
+std::optional<SourceLine> line_of(const ptx::Module& module, std::uint32_t at) {
+    if (at == 0 || module.locations[at - 1].line == 0) return std::nullopt;
+    for (const ptx::SourceFile& file : module.files)
+        if (file.number == module.locations[at - 1].file) return SourceLine{file.path, module.locations[at - 1].line};
+    return std::nullopt;
+}
+
+}  // namespace
 
 std::optional<SourceLine> source_of(const ptx::Module& module, const ptx::Instruction& instruction) {
+    const std::uint32_t caller = outermost(module, instruction.location);
+    if (caller == 0) return std::nullopt;
     std::uint32_t at = instruction.location;
-    if (at == 0 || at > module.locations.size()) return std::nullopt;
-    // A chain of inlined calls is as deep as the source made it; a text can also make it a ring.
-    for (std::size_t steps = 0; steps < module.locations.size(); ++steps) {
-        const std::uint32_t outer = module.locations[at - 1].inlined_at;
-        if (outer == 0 || outer > module.locations.size() || outer == at) break;
-        at = outer;
-        if (steps > 1000) return std::nullopt;
-    }
-    const ptx::Location& location = module.locations[at - 1];
-    if (location.line == 0) return std::nullopt;
-    for (const ptx::SourceFile& file : module.files)
-        if (file.number == location.file) return SourceLine{file.path, location.line};
-    return std::nullopt;
+    while (at != caller && module.locations[at - 1].file != module.locations[caller - 1].file) at = module.locations[at - 1].inlined_at;
+    return line_of(module, at);
 }
 
 std::optional<SourceLine> source_of(const ptx::Module& module, const ptx::Function& function) {
     for (const ptx::Instruction& i : function.instructions)
-        if (auto line = source_of(module, i)) return line;
+        if (auto line = line_of(module, outermost(module, i.location))) return line;
     return std::nullopt;
 }
 

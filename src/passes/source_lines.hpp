@@ -8,11 +8,11 @@
 
 namespace flipflop {
 
-/// The instruction's `.loc`, followed through `inlined_at` to the outermost line (the kernel's own file, where code
-/// from a header was inlined). Empty without a `.loc`, or where the compiler wrote line 0 ("no line").
+/// The instruction's `.loc` as a line of the kernel's own file: of a helper in that file that was inlined the helper's
+/// line, of code from a header the line that called it. Empty without a `.loc`, or where the compiler wrote line 0.
 [[nodiscard]] std::optional<SourceLine> source_of(const ptx::Module& module, const ptx::Instruction& instruction);
 
-/// The first line that the function's body names.
+/// Where the function stands: the first `.loc` of its body, followed to the outermost caller.
 [[nodiscard]] std::optional<SourceLine> source_of(const ptx::Module& module, const ptx::Function& function);
 
 }  // namespace flipflop

@@ -1,0 +1,208 @@
+#include "passes/block_scheduler.hpp"
+
+#include <algorithm>
+
+namespace flipflop {
+namespace {
+
+using ptx::OperandKind;
+constexpr std::uint32_t kNone = 0xffffffff;
+
+enum class Memory : std::uint8_t { none, load_shared, store_shared, load_global, store_global, read_only, all };
+
+Memory memory_kind(const ptx::Form& form) {
+    switch (form.instruction_class) {
+    case ptx::InstructionClass::barrier: case ptx::InstructionClass::fence: case ptx::InstructionClass::atomic:
+    case ptx::InstructionClass::async_copy: return Memory::all;
+    default: break;
+    }
+    if (form.opcode == ptx::Opcode::call || form.is_volatile) return Memory::all;
+    if (!form.reads_memory && !form.writes_memory) return Memory::none;
+    if (form.space == ptx::Space::param || form.space == ptx::Space::constant || form.space == ptx::Space::texture || form.has("nc"))
+        return Memory::read_only;
+    const bool shared = form.space == ptx::Space::shared;
+    if (form.writes_memory) return shared ? Memory::store_shared : Memory::store_global;
+    return shared ? Memory::load_shared : Memory::load_global;
+}
+
+}  // namespace
+
+BlockScheduler::BlockScheduler(const PressureModel& model)
+    : model_(model), last_def_(model.stamp_.size()), def_round_(model.stamp_.size()), unread_(model.stamp_.size()),
+      unread_round_(model.stamp_.size()), out_round_(model.stamp_.size()),
+      entered_round_(model.stamp_.size()), readers_(model.stamp_.size()) {}
+
+void BlockScheduler::edge(std::uint32_t from, std::uint32_t to) {
+    successors_[from - first_].push_back(to);
+    ++waiting_[to - first_];
+}
+
+BlockScheduler::Reference BlockScheduler::reference(std::uint32_t node) const {
+    const ptx::Instruction& i = model_.ir_.function->instructions[model_.nodes_[node].instruction];
+    const ptx::Form& form = model_.module_.form(i);
+    Reference r;
+    r.node = node;
+    r.base = kNone;
+    r.bytes = form.vector * ptx::bits_of(form.type) / 8;
+    for (const ptx::Operand& o : model_.module_.operands_of(i)) {
+        if (o.kind != OperandKind::address_reg && o.kind != OperandKind::address_symbol) continue;
+        // Symbols and registers share one number space for comparison; registers come first.
+        r.base = o.kind == OperandKind::address_reg ? model_.classes_.representative[o.index]
+                                                    : static_cast<std::uint32_t>(model_.stamp_.size()) + o.index;
+        r.offset = o.value;
+        break;
+    }
+    return r;
+}
+
+void BlockScheduler::connect_memory(std::uint32_t node) {
+    const ptx::Instruction& i = model_.ir_.function->instructions[model_.nodes_[node].instruction];
+    const Memory kind = memory_kind(model_.module_.form(i));
+    if (kind == Memory::none || kind == Memory::read_only) return;
+    if (kind == Memory::all) {
+        for (Queue* q : {&shared_, &global_}) {
+            for (const Reference& s : q->stores) edge(s.node, node);
+            for (const std::uint32_t l : q->loads) edge(l, node);
+            q->stores.clear();
+            q->loads.clear();
+        }
+        if (fence_ != kNone) edge(fence_, node);
+        fence_ = node;
+        return;
+    }
+    if (fence_ != kNone) edge(fence_, node);
+    const bool store = kind == Memory::store_shared || kind == Memory::store_global;
+    Queue& q = kind == Memory::store_shared || kind == Memory::load_shared ? shared_ : global_;
+    const Reference here = reference(node);
+    if (!store) {
+        // Apart only when both are off the same base and do not overlap, as ptxas can tell.
+        std::size_t looked = 0;
+        for (auto it = q.stores.rbegin(); it != q.stores.rend() && looked < 16; ++it, ++looked) {
+            const bool apart = it->base != kNone && it->base == here.base &&
+                               (it->offset + it->bytes <= here.offset || here.offset + here.bytes <= it->offset);
+            if (apart) continue;
+            edge(it->node, node);
+            break;
+        }
+        q.loads.push_back(node);
+        return;
+    }
+    for (const std::uint32_t l : q.loads) edge(l, node);
+    q.loads.clear();
+    if (!q.stores.empty()) edge(q.stores.back().node, node);
+    q.stores.push_back(here);
+}
+
+void BlockScheduler::connect(const PressureModel::Block& block) {
+    const std::uint32_t count = block.end - block.begin;
+    first_ = block.begin;
+    successors_.resize(std::max<std::size_t>(successors_.size(), count));
+    for (std::uint32_t k = 0; k < count; ++k) successors_[k].clear();
+    waiting_.assign(count, 0);
+    ++round_;
+    shared_ = global_ = Queue{};
+    fence_ = kNone;
+    for (std::uint32_t node = block.begin; node < block.end; ++node) {
+        const auto& n = model_.nodes_[node];
+        for (const std::uint32_t v : model_.uses(n)) {
+            if (def_round_[v] != round_) {
+                def_round_[v] = round_;
+                last_def_[v] = kNone;
+                readers_[v].clear();
+            }
+            if (last_def_[v] != kNone) edge(last_def_[v], node);
+            readers_[v].push_back(node);
+        }
+        for (const std::uint32_t v : model_.defs(n)) {
+            if (def_round_[v] == round_) {
+                for (const std::uint32_t r : readers_[v])
+                    if (r != node) edge(r, node);
+                if (last_def_[v] != kNone && readers_[v].empty()) edge(last_def_[v], node);
+            }
+            def_round_[v] = round_;
+            last_def_[v] = node;
+            readers_[v].clear();
+        }
+        connect_memory(node);
+    }
+    // Control leaves at the end: whatever has no successor comes before the last branch.
+    const std::uint32_t last = block.end - 1;
+    if (!ends_block(model_.module_, model_.ir_.function->instructions[model_.nodes_[last].instruction])) return;
+    for (std::uint32_t node = block.begin; node < last; ++node)
+        if (successors_[node - first_].empty()) edge(node, last);
+}
+
+void BlockScheduler::set_heights(const PressureModel::Block& block) {
+    height_.assign(block.end - block.begin, 0);
+    for (std::uint32_t node = block.end; node-- > block.begin;) {
+        std::uint32_t most = 0;
+        for (const std::uint32_t s : successors_[node - first_]) most = std::max(most, height_[s - first_]);
+        height_[node - first_] = most + model_.nodes_[node].latency;
+    }
+}
+
+std::int32_t BlockScheduler::growth(std::uint32_t node) const {
+    const auto& n = model_.nodes_[node];
+    std::int32_t change = 0;
+    for (const std::uint32_t v : model_.defs(n)) change += model_.classes_.width[v];
+    for (const std::uint32_t v : model_.uses(n))
+        if (unread_[v] == 1 && out_round_[v] != round_) change -= model_.classes_.width[v];
+    return change;
+}
+
+void BlockScheduler::issue(std::uint32_t node) {
+    alive_ += growth(node);
+    order_.push_back(node);
+    for (const std::uint32_t v : model_.uses(model_.nodes_[node])) --unread_[v];
+}
+
+std::span<const std::uint32_t> BlockScheduler::order(const PressureModel::Block& block, std::uint32_t limit) {
+    connect(block);
+    set_heights(block);
+    order_.clear();
+    alive_ = 0;
+    for (const std::uint32_t v : block.live_out) out_round_[v] = round_;
+    // Values alive on entry: read before any definition here, or passing through.
+    const auto enters = [&](std::uint32_t v) {
+        if (entered_round_[v] == round_) return;
+        entered_round_[v] = round_;
+        alive_ += model_.classes_.width[v];
+    };
+    for (std::uint32_t node = block.begin; node < block.end; ++node) {
+        for (const std::uint32_t v : model_.uses(model_.nodes_[node])) {
+            enters(v);
+            if (unread_round_[v] != round_) unread_[v] = 0;
+            unread_round_[v] = round_;
+            ++unread_[v];
+        }
+        for (const std::uint32_t v : model_.defs(model_.nodes_[node])) entered_round_[v] = round_;
+    }
+    for (const std::uint32_t v : block.live_out) enters(v);
+    using Entry = std::pair<std::uint32_t, std::uint32_t>;   // (most urgent first: inverted height, node)
+    std::set<Entry> ready;
+    const auto push = [&](std::uint32_t node) { ready.emplace(~height_[node - first_], node); };
+    for (std::uint32_t node = block.begin; node < block.end; ++node)
+        if (waiting_[node - first_] == 0) push(node);
+    while (!ready.empty()) {
+        auto pick = ready.begin();
+        if (alive_ >= static_cast<std::int64_t>(limit)) {
+            std::int32_t least = growth(pick->second);
+            std::size_t looked = 0;
+            for (auto it = ready.begin(); it != ready.end() && looked < 64; ++it, ++looked) {
+                const std::int32_t change = growth(it->second);
+                if (change < least || (change == least && it->second < pick->second)) {
+                    least = change;
+                    pick = it;
+                }
+            }
+        }
+        const std::uint32_t node = pick->second;
+        ready.erase(pick);
+        issue(node);
+        for (const std::uint32_t s : successors_[node - first_])
+            if (--waiting_[s - first_] == 0) push(s);
+    }
+    return order_;
+}
+
+}  // namespace flipflop
