@@ -52,13 +52,22 @@ struct SearchSpace {
 };
 
 struct Gain {
-    Dim3 block;
+    Dim3 block;                                                         ///< the other: heuristic's or current
     double time_ratio{}, time_ratio_low{}, time_ratio_high{};           ///< recommended over other
     std::optional<double> energy_ratio, energy_ratio_low, energy_ratio_high;
 };
 
 struct Reason { std::string what; std::optional<double> delta_us, delta_mj; };
-struct Sensitivity { std::string name; std::string low, high; std::string effect; };
+/// What another value of an assumption would do to the answer: the best block (of those kept and the baselines) and its
+/// time at either end.
+struct Sensitivity {
+    std::string name;
+    std::string low, high;                   ///< the values tried
+    std::string effect;
+    std::optional<Dim3> best_low, best_high;
+    std::optional<double> time_us_low, time_us_high;
+    bool changes_answer{};
+};
 
 struct Recommendation {
     std::string objective;
@@ -129,6 +138,7 @@ struct ModuleSummary {
 };
 
 struct InputSummary {
+    std::vector<Diagnostic> diagnostics;     ///< of the container itself; the texts' are with their modules
     std::string path;
     InputKind kind{InputKind::ptx};
     std::string sha256;
@@ -139,7 +149,8 @@ struct Analysis {
     std::map<std::string, std::optional<std::string>> used;   ///< tool -> version
     std::vector<InputSummary> inputs;
     std::vector<KernelAnalysis> kernels;
-    std::uint64_t errors{}, warnings{};
+    std::vector<Diagnostic> notes;           ///< for standard error: what was asked for and did not apply everywhere
+    std::uint64_t errors{}, warnings{};      ///< of all inputs' and modules' diagnostics
 };
 
 }  // namespace flipflop

@@ -1,0 +1,86 @@
+// Owns: a kernel in one case: everything that a launch of it takes, GPU and block aside. Made from the options by name
+// and type; asked for Launches. Invariant: what was not given is in `assumptions`.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "advise/arguments.hpp"
+#include "advise/array_data.hpp"
+#include "advise/grid_rule.hpp"
+#include "flipflop/advise.hpp"
+#include "flipflop/evaluator.hpp"
+
+namespace flipflop::advise {
+
+/// The options that are texts, parsed once for all kernels.
+struct Requests {
+    std::vector<ArgumentRequest> arguments;
+    std::vector<DataRequest> data;
+    BranchPolicy policy;
+    GridRule rule;
+    std::optional<Expression> dynamic_smem;
+    LaunchOptions options;
+};
+/// Everything that can be wrong with the options whatever the kernel: FF07nn.
+[[nodiscard]] Result<Requests> read_requests(const LaunchOptions& options);
+
+struct Subject {
+    BoundArguments arguments;
+    std::map<std::uint32_t, ArrayData> parameter_data;
+    std::map<std::string, ArrayData> symbol_data;
+    BranchPolicy policy;
+    GridRule rule;
+    std::optional<Expression> dynamic_smem;
+    std::optional<Dim3> cluster;
+    Names names;                             ///< named arguments
+    Dim3 reference;                          ///< --current, else the assumed reference block
+    bool reference_given{};
+    std::string reference_basis;             ///< given | assumed | required
+    std::vector<Assumption> assumptions;
+    std::vector<std::string> data_misfits;   ///< by data request: why it does not apply here; empty = it does
+};
+
+/// One kernel's subject. `extra` are more arguments (a case, a sensitivity), behind the others. `work` overrides the work.
+[[nodiscard]] Subject make_subject(const KernelCode& code, const Requests& requests,
+                                   const std::vector<ArgumentRequest>& extra = {}, std::optional<Dim3> work = {});
+
+/// FF0711 and the like for requests that fit no kernel at all; notes for those that fit some only.
+class FitBook {
+public:
+    FitBook(const Requests& requests, std::size_t kernels);
+    void record(std::size_t kernel, const std::string& name, const Subject& subject, const std::vector<LoopDescription>& loops);
+    [[nodiscard]] std::optional<Diagnostic> misfit() const;       ///< the first request that fits nowhere
+    [[nodiscard]] std::vector<Diagnostic> notes() const;
+
+private:
+    struct Entry { std::string option, text; std::vector<std::string> why; std::vector<std::string> names; bool loop{}; };
+    std::vector<Entry> entries_;
+    const Requests& requests_;
+};
+
+/// What launches of one subject do, each evaluated once. Thread-safe.
+class FactsBook {
+public:
+    FactsBook(const KernelCode& code, const Evaluator& evaluator, const Subject& subject) : code_(code), evaluator_(evaluator), subject_(subject) {}
+
+    /// `taken`: an assumed probability of branches on data, in place of the subject's own policy.
+    [[nodiscard]] std::shared_ptr<const LaunchFacts> facts(Dim3 block, Dim3 grid, std::uint64_t dynamic_shared_bytes, std::optional<double> taken = {});
+    [[nodiscard]] Launch launch(Dim3 block, Dim3 grid, std::uint64_t dynamic_shared_bytes) const;
+    [[nodiscard]] const Subject& subject() const { return subject_; }
+    [[nodiscard]] const KernelCode& code() const { return code_; }
+
+private:
+    const KernelCode& code_;
+    const Evaluator& evaluator_;
+    const Subject& subject_;
+    std::mutex mutex_;
+    std::map<std::vector<std::uint64_t>, std::shared_ptr<const LaunchFacts>> known_;
+    std::vector<std::unique_ptr<Launch>> idle_;   ///< launches hold whole arrays (--data): one a thread, used again and again
+};
+
+}  // namespace flipflop::advise
