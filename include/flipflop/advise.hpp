@@ -61,6 +61,11 @@ struct AnalyzeOptions {
 /// Usage errors (FF07nn): exit 2. Input errors (FF08nn and parser errors): exit 3. Environment (FF06nn): exit 4.
 [[nodiscard]] int exit_code_of(const Diagnostic& diagnostic);
 
+/// A rule that findings come from; its page is docs/rules/ID.md.
+struct RuleInfo { std::string id, family, title; };
+/// All rules, by id.
+[[nodiscard]] std::vector<RuleInfo> list_rules();
+
 /// The main job. `inputs` as read_input gave them. Parser diagnostics are part of the Analysis, not of the error.
 [[nodiscard]] Result<Analysis> analyze(const std::vector<Input>& inputs, const AnalyzeOptions& options);
 

@@ -51,8 +51,9 @@ void settle(const Stage& stage, Trial& trial, std::optional<Dim3> own_grid, bool
         if (!own_grid) {
             const auto found = grid_of(subject.rule, trial.block, subject.cluster, names_for(stage, trial.block, std::max(1u, trial.occupancy.active_blocks_per_sm)));
             if (!found) {
-                trial.broken = found.error();
-                return refuse(trial, "grid", found.error().message);
+                // No whole block of work left (FF0744) is a block that cannot be; no answer at all is a wrong expression.
+                if (found.error().id != "FF0744") trial.broken = found.error();
+                return refuse(trial, "grid", found.error().file + ": " + found.error().message);
             }
             answer = *found;
         }
@@ -133,9 +134,10 @@ Prediction predict(const Stage& stage, const Trial& trial, const LaunchFacts& fa
 Dim3 heuristic_block(const Stage& stage) {
     const KernelFacts& kernel = stage.facts->code().facts;
     if (kernel.bounds.required_block && !stage.options.ignore_launch_bounds) return *kernel.bounds.required_block;
-    OccupancyInput input = occupancy_input(stage, {1, 1, 1}, 0);
-    if (const auto bytes = dynamic_bytes(stage, {256, 1, 1}); bytes) input.dynamic_shared_bytes = *bytes;
-    const std::uint32_t threads = max_potential_block_size(stage.gpu->cc, input);
+    const OccupancyInput input = occupancy_input(stage, {1, 1, 1}, 0);
+    const std::uint32_t threads = max_potential_block_size(stage.gpu->cc, input, [&](std::uint32_t size) {
+        return dynamic_bytes(stage, {size, 1, 1}).value_or(0);
+    });
     return {std::max(1u, threads), 1, 1};
 }
 

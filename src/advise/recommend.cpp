@@ -1,0 +1,133 @@
+#include "recommend.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "attribution.hpp"
+#include "complaints.hpp"
+#include "safety.hpp"
+
+namespace flipflop::advise {
+
+namespace {
+
+constexpr double kNinety = 1.6448536269514722;   // 90 % of a normal distribution lies within this many sigmas
+
+std::string figure(double value) {
+    const double size = std::abs(value);
+    return size >= 1000 || size == 0 ? fmt::format("{:.0f}", value) : size >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
+}
+
+std::string in_words(std::string id) {
+    std::replace(id.begin(), id.end(), '_', ' ');
+    return id;
+}
+
+void add_reasons(const Term& from, const Term& to, bool energy, std::vector<Reason>& reasons) {
+    const Attribution whole = attribute(from, to);
+    for (const Attribution* term : telling_terms(whole)) {
+        if (std::abs(term->delta) < 0.005 * std::abs(from.value)) continue;   // half a percent explains nothing
+        Reason reason;
+        reason.what = fmt::format("{} {} -> {}{}{}", in_words(term->id), figure(term->from), figure(term->to), term->unit.empty() || term->unit == "1" ? "" : " ", term->unit == "1" ? "" : term->unit);
+        (energy ? reason.delta_mj : reason.delta_us) = term->delta;
+        reasons.push_back(std::move(reason));
+    }
+}
+
+std::vector<std::string> caveats_of(const Stage& stage, const Candidate& best) {
+    std::vector<std::string> caveats;
+    const KernelFacts& kernel = stage.facts->code().facts;
+    if (!best.safety.safe) caveats.push_back("unverified: " + best.safety.reason);
+    if (!stage.code.same_source) caveats.push_back(fmt::format("the GPU runs {}, the analysis is of the PTX beside it", stage.code.runs));
+    if (stage.resources.registers_basis == RegistersBasis::estimate && stage.resources.registers_low != stage.resources.registers_high)
+        caveats.push_back(fmt::format("registers are estimated ({} to {}); ptxas would tell", stage.resources.registers_low, stage.resources.registers_high));
+    if (kernel.bounds.required_block && !stage.options.ignore_launch_bounds)
+        caveats.push_back("the block is fixed at compile time (.reqntid): what remains is the grid, the work of a thread, shared memory and the clock");
+    if (stage.options.ignore_launch_bounds && (kernel.bounds.required_block || kernel.bounds.max_threads))
+        caveats.push_back("a what-if: the code's launch bounds were ignored (--ignore-launch-bounds)");
+    const LaunchFacts& facts = *best.trial->facts;
+    if (facts.unknown_branches > 0)
+        caveats.push_back(fmt::format("{} {} on data: ranked with both outcomes, what is good under either is kept", facts.unknown_branches, facts.unknown_branches == 1 ? "branch depends" : "branches depend"));
+    if (kernel.mix.unknown_share > 0) caveats.push_back(fmt::format("{:.1f} % of the instructions are not known", 100 * kernel.mix.unknown_share));
+    if (best.predicted->power && !best.predicted->power->calibrated) caveats.push_back("power is not calibrated for this board");
+    if (!best.predicted->time.calibrated) caveats.push_back("time is not calibrated for this board");
+    return caveats;
+}
+
+}  // namespace
+
+Gain gain_over(const Dim3& other, const Prediction& recommended, const Prediction& baseline, bool same, const GpuProfile& gpu) {
+    Gain gain;
+    gain.block = other;
+    const PairedError error = paired_error(gpu);
+    const auto spread = [&](double sigma) { return same ? 1.0 : std::exp(kNinety * sigma); };
+    gain.time_ratio = recommended.time.total.value / baseline.time.total.value;
+    gain.time_ratio_low = gain.time_ratio / spread(error.time_log_sigma);
+    gain.time_ratio_high = gain.time_ratio * spread(error.time_log_sigma);
+    if (recommended.power && baseline.power && baseline.power->energy.value > 0) {
+        gain.energy_ratio = recommended.power->energy.value / baseline.power->energy.value;
+        gain.energy_ratio_low = *gain.energy_ratio / spread(error.energy_log_sigma);
+        gain.energy_ratio_high = *gain.energy_ratio * spread(error.energy_log_sigma);
+    }
+    return gain;
+}
+
+std::vector<Reason> reasons_for(const Prediction& baseline, const Prediction& recommended, Objective objective) {
+    std::vector<Reason> reasons;
+    add_reasons(baseline.time.total, recommended.time.total, false, reasons);
+    if (objective != Objective::time && baseline.power && recommended.power)
+        add_reasons(baseline.power->energy, recommended.power->energy, true, reasons);
+    return reasons;
+}
+
+Confidence confidence_in(const Stage& stage, const Candidate& recommended, const std::vector<Assumption>& assumptions) {
+    // The levels are to be tied to measured hit rates; none has been measured, so nothing is called high.
+    std::vector<std::string> open;
+    for (const Assumption& a : assumptions)
+        if (a.could_change) open.push_back(a.name);
+    if (!open.empty()) return {"low", "assumed, and could change the answer: " + list_some(open, 4)};
+    const LaunchFacts& facts = *recommended.trial->facts;
+    if (facts.basis == CountBasis::assumed || facts.basis == CountBasis::unknown) return {"low", "part of what the kernel does could not be followed"};
+    if (stage.resources.registers_basis == RegistersBasis::estimate && stage.resources.registers_low != stage.resources.registers_high)
+        return {"low", "registers are estimated, not from ptxas"};
+    const std::string unmeasured = "; how often that holds has not been measured yet";
+    if (recommended.p_within && *recommended.p_within < 0.5)
+        return {"low", fmt::format("several blocks are too near each other: {:.0f} % to be within 5 % of the best", 100 * *recommended.p_within) + unmeasured};
+    return {"medium", "the launch is fully described" + unmeasured};
+}
+
+Advice recommend(const Stage& stage, const ResultOptions& options, const Candidate* best, const Baseline& heuristic,
+                 const Baseline& current, const std::vector<Assumption>& assumptions) {
+    Advice advice;
+    if (!best) {
+        advice.none_because = stage.code.compatible ? "no block of the search can be launched on this GPU" : stage.code.why_not;
+        return advice;
+    }
+    if (best->safety.safe && !*best->safety.safe) {
+        advice.none_because = "every block that can be launched would compute something else: " + best->safety.reason;
+        return advice;
+    }
+    Recommendation r;
+    r.objective = to_string(options.objective);
+    r.block = best->trial->block;
+    r.grid = best->trial->grid;
+    const OperatingPoint& point = options.points[best->point];
+    r.clock_mhz = point.clock_mhz;
+    r.power_limit_w = point.power_limit_w;
+    r.safe = best->safety.safe;
+    const auto same = [&](const Baseline& b) { return b.trial && b.trial->block == r.block && b.trial->grid == r.grid; };
+    if (heuristic.predicted) r.over_heuristic = gain_over(heuristic.trial->block, *best->predicted, *heuristic.predicted, same(heuristic), *stage.gpu);
+    if (current.predicted) r.over_current = gain_over(current.trial->block, *best->predicted, *current.predicted, same(current), *stage.gpu);
+    const Baseline& versus = current.predicted ? current : heuristic;
+    if (versus.predicted && !same(versus)) r.reasons = reasons_for(*versus.predicted, *best->predicted, options.objective);
+    r.caveats = caveats_of(stage, *best);
+    const Confidence confidence = confidence_in(stage, *best, assumptions);
+    r.confidence = confidence.level;
+    r.confidence_reason = confidence.reason;
+    advice.recommendation = std::move(r);
+    return advice;
+}
+
+}  // namespace flipflop::advise

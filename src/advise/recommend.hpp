@@ -1,0 +1,37 @@
+// Owns: the advice in words and figures: which configuration, how much better than the baselines, why, how sure, and
+// what would change the answer. Input: candidates that have been ranked. Computes no new physics.
+#pragma once
+
+#include "advise/gpu_result.hpp"
+
+namespace flipflop::advise {
+
+/// A baseline at the recommendation's operating point; empty when it cannot launch.
+struct Baseline {
+    const Trial* trial{};
+    std::optional<Prediction> predicted;
+};
+
+struct Advice {
+    std::optional<Recommendation> recommendation;
+    std::string none_because;
+};
+
+[[nodiscard]] Gain gain_over(const Dim3& other, const Prediction& recommended, const Prediction& baseline, bool same, const GpuProfile& gpu);
+
+/// Differences of terms between a baseline and the recommended configuration, most telling first.
+[[nodiscard]] std::vector<Reason> reasons_for(const Prediction& baseline, const Prediction& recommended, Objective objective);
+
+/// "high", "medium" or "low" and why.
+struct Confidence { std::string level, reason; };
+[[nodiscard]] Confidence confidence_in(const Stage& stage, const Candidate& recommended, const std::vector<Assumption>& assumptions);
+
+/// `best`: the first of the ranking, or null.
+[[nodiscard]] Advice recommend(const Stage& stage, const ResultOptions& options, const Candidate* best, const Baseline& heuristic,
+                               const Baseline& current, const std::vector<Assumption>& assumptions);
+
+/// The answer at a low and a high end of every assumption that could change it, over the blocks in `shortlist`.
+[[nodiscard]] std::vector<Sensitivity> sensitivities(const Stage& stage, const ResultOptions& options, const Candidate& recommended,
+                                                     const std::vector<Dim3>& shortlist, const Requests& requests, const Evaluator& evaluator);
+
+}  // namespace flipflop::advise
