@@ -138,11 +138,11 @@ struct ModuleSummary {
 };
 
 struct InputSummary {
-    std::vector<Diagnostic> diagnostics;     ///< of the container itself; the texts' are with their modules
     std::string path;
     InputKind kind{InputKind::ptx};
     std::string sha256;
     std::vector<ModuleSummary> modules;
+    std::vector<Diagnostic> diagnostics;     ///< of the container itself; the texts' are with their modules
 };
 
 struct Analysis {

@@ -3,6 +3,7 @@
 
 #include "advise/ranking.hpp"
 #include "advise/trials.hpp"
+#include "flipflop/evaluator.hpp"
 
 namespace flipflop::advise {
 
@@ -29,7 +30,7 @@ struct Candidate {
 void choose(const Stage& stage, const Trial& reference, const ResultOptions& options, bool named, std::vector<Candidate>& candidates);
 
 /// The usage error of an expression without an answer, or of an objective that needs a power that is not known.
-[[nodiscard]] Result<KernelResult> result_on_gpu(Stage& stage, const ResultOptions& options);
+[[nodiscard]] Result<KernelResult> result_on_gpu(const Stage& stage, const ResultOptions& options, const Requests& requests, const Evaluator& evaluator);
 
 [[nodiscard]] Scored scored(const Candidate& candidate, const std::optional<Prediction>& prediction);
 

@@ -1,0 +1,271 @@
+#include "gpu_result.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "complaints.hpp"
+#include "parallel.hpp"
+#include "recommend.hpp"
+#include "rules/rule.hpp"
+#include "safety.hpp"
+
+namespace flipflop::advise {
+
+namespace {
+
+/// Everything that is tried: what is listed (named or searched), then the baselines and the reference where they are not.
+struct Tried {
+    std::vector<Trial> trials;               ///< the first `listed` are configurations of the result
+    std::size_t listed{};
+    std::size_t heuristic{}, reference{};
+    std::optional<std::size_t> current;
+    bool named{};
+};
+
+struct Wanted { Dim3 block; std::optional<Dim3> grid; bool current{}, heuristic{}, reference{}; };
+
+/// The blocks to try. A search holds the baselines too; named blocks are a list that nothing is added to.
+std::vector<Wanted> wanted_blocks(const Stage& stage, std::size_t& listed) {
+    const LaunchOptions& options = stage.options;
+    std::vector<Wanted> wanted;
+    const auto add = [&](const Wanted& more) {
+        for (Wanted& w : wanted)
+            if (w.block == more.block && w.grid == more.grid) {
+                w.current = w.current || more.current;
+                w.heuristic = w.heuristic || more.heuristic;
+                w.reference = w.reference || more.reference;
+                return;
+            }
+        wanted.push_back(more);
+    };
+    const Wanted current{options.current.value_or(Dim3{}), options.current_grid, true, false, false};
+    const Wanted heuristic{heuristic_block(stage), std::nullopt, false, true, false};
+    if (options.blocks.empty()) {
+        for (const Dim3& block : search_space(stage.facts->code().facts.dimensions)) add({block, std::nullopt});
+        if (const auto& required = stage.facts->code().facts.bounds.required_block) add({*required, std::nullopt});
+        if (options.current) add(current);
+        add(heuristic);
+        listed = wanted.size();
+    } else {
+        for (const Dim3& block : options.blocks) wanted.push_back({block, std::nullopt});   // twice when named twice
+        listed = wanted.size();
+        if (options.current) add(current);
+        add(heuristic);
+    }
+    add({stage.facts->subject().reference, options.current ? options.current_grid : std::optional<Dim3>{}, false, false, true});
+    return wanted;
+}
+
+Tried try_all(const Stage& stage, const ResultOptions& options) {
+    Tried tried;
+    tried.named = !stage.options.blocks.empty();
+    const std::vector<Wanted> wanted = wanted_blocks(stage, tried.listed);
+    tried.trials.resize(wanted.size());
+    parallel_for(wanted.size(), options.threads, [&](std::size_t i) {
+        const Wanted& w = wanted[i];
+        const bool facts_anyway = w.current || w.heuristic || (tried.named && i < tried.listed) || i >= tried.listed;
+        tried.trials[i] = try_block(stage, w.block, w.grid, facts_anyway);
+        tried.trials[i].is_current = w.current;
+        tried.trials[i].is_heuristic = w.heuristic;
+    });
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        if (wanted[i].heuristic) tried.heuristic = i;
+        if (wanted[i].current) tried.current = i;
+        if (wanted[i].reference) tried.reference = i;
+    }
+    return tried;
+}
+
+std::vector<Candidate> estimate_all(const Stage& stage, const Tried& tried, const ResultOptions& options) {
+    std::vector<Candidate> candidates(tried.listed * options.points.size());
+    parallel_for(candidates.size(), options.threads, [&](std::size_t k) {
+        Candidate& c = candidates[k];
+        c.point = k / tried.listed;
+        c.trial = &tried.trials[k % tried.listed];
+        if (!c.trial->launchable || !c.trial->facts) return;
+        const OperatingPoint& point = options.points[c.point];
+        c.predicted = predict(stage, *c.trial, *c.trial->facts, point);
+        if (c.trial->taken) {
+            c.taken = predict(stage, *c.trial, *c.trial->taken, point);
+            c.not_taken = predict(stage, *c.trial, *c.trial->not_taken, point);
+        }
+    });
+    return candidates;
+}
+
+/// Only what a summary's keys need stays: dynamic and traffic, not the lists and trees.
+void drop_detail(ConfigResult& config) {
+    if (config.facts) {
+        config.facts->loops.clear();
+        config.facts->accesses.clear();
+        config.facts->phases.clear();
+    }
+    if (!config.predicted) return;
+    const auto prune = [](Term& term) { term.parts.clear(); };
+    prune(config.predicted->time.total);
+    prune(config.predicted->time.floor);
+    if (!config.predicted->power) return;
+    PowerEstimate& power = *config.predicted->power;
+    for (Term* term : {&power.power, &power.energy, &power.time.total, &power.time.floor}) prune(*term);
+}
+
+ConfigResult config_of(const Stage& stage, const Candidate& candidate, const ResultOptions& options, bool named) {
+    const Trial& trial = *candidate.trial;
+    const OperatingPoint& point = options.points[candidate.point];
+    ConfigResult config;
+    config.block = trial.block;
+    config.grid = trial.grid;
+    config.dynamic_shared_bytes = trial.dynamic_shared_bytes;
+    config.launchable = trial.launchable;
+    config.why_not = trial.obstacle.words;
+    config.safe = candidate.safety.safe;
+    config.safe_reason = candidate.safety.reason;
+    config.occupancy = trial.occupancy;
+    if (trial.facts) config.facts = *trial.facts;
+    config.predicted = candidate.predicted;
+    if (config.predicted) config.predicted->p_within_5pct = candidate.p_within;
+    config.clock_mhz = point.clock_mhz ? point.clock_mhz : stage.gpu->value("boost_clock_mhz");
+    if (candidate.predicted) config.clock_mhz = candidate.predicted->power ? candidate.predicted->power->clock_mhz : candidate.predicted->time.clock_mhz;
+    config.power_limit_w = point.power_limit_w ? point.power_limit_w : stage.gpu->value("power_limit_default_w");
+    config.pareto = candidate.pareto;
+    config.kept = candidate.kept;
+    config.rank = candidate.rank;
+    config.is_current = trial.is_current;
+    config.is_heuristic = trial.is_heuristic;
+    config.full_detail = named || config.kept || config.is_current || config.is_heuristic || options.full_detail;
+    if (!config.full_detail) drop_detail(config);
+    return config;
+}
+
+SearchSpace space_of(const std::vector<Candidate>& candidates) {
+    SearchSpace space;
+    space.candidates = candidates.size();
+    for (const Candidate& c : candidates) {
+        if (c.trial->launchable) ++space.launchable;
+        else ++space.rejected_by[c.trial->obstacle.reason];
+        if (c.kept) ++space.kept;
+    }
+    if (space.launchable > 0) space.reduction = 1 - static_cast<double>(space.kept) / static_cast<double>(space.launchable);
+    return space;
+}
+
+/// What is assumed beyond the arguments: caches, clock, shared memory, loops, registers.
+std::vector<Assumption> all_assumptions(const Stage& stage, const ResultOptions& options, const Trial* shown) {
+    std::vector<Assumption> all = stage.facts->subject().assumptions;
+    const KernelFacts& kernel = stage.facts->code().facts;
+    all.push_back({"cache state", stage.warm_cache ? "warm" : "cold", stage.warm_cache ? "launched again and again, as loops and benchmarks do" : "--cache-state cold", std::nullopt});
+    if (!options.points.front().clock_mhz) all.push_back({"clock", "boost", "no --clock was given; the power limit may lower it", std::nullopt});
+    if (stage.resources.registers_basis == RegistersBasis::estimate && stage.resources.registers_low != stage.resources.registers_high)
+        all.push_back({"registers", fmt::format("{} ({} to {})", stage.resources.registers_per_thread, stage.resources.registers_low, stage.resources.registers_high),
+                       "estimated from the code; ptxas was not used", "occupancy"});
+    if (!shown || !shown->facts) return all;
+    if (stage.resources.uses_dynamic_shared && !stage.facts->subject().dynamic_smem)
+        all.push_back({"dynamic shared memory", fmt::format("{} bytes", shown->dynamic_shared_bytes), "the highest address that the block touches, rounded up to 16", "occupancy"});
+    for (std::size_t i = 0; i < shown->facts->loops.size() && i < kernel.loops.size(); ++i) {
+        const LoopFacts& loop = shown->facts->loops[i];
+        if (loop.basis != CountBasis::assumed || !loop.trip_mean) continue;
+        all.push_back({fmt::format("trips of loop {}", kernel.loops[i].id), fmt::format("{:.3g}", *loop.trip_mean),
+                       loop.why.empty() ? "its exit depends on data" : loop.why, "time and energy of the loop"});
+    }
+    if (shown->facts->unknown_branches > 0 && !stage.facts->subject().policy.taken_probability)
+        all.push_back({"branches on data", fmt::format("{}, both ways followed", shown->facts->unknown_branches), "their conditions come from memory", "what is executed"});
+    return all;
+}
+
+/// The team's own launch where one was named, else the recommended one.
+const Candidate* launch_in_question(const std::vector<Candidate>& candidates, bool named, const Candidate* best) {
+    if (named) return candidates.front().predicted ? &candidates.front() : best;
+    for (const Candidate& c : candidates)
+        if (c.trial->is_current && c.predicted) return &c;
+    return best;
+}
+
+Reblocking reblocking_of(const Stage& stage, const Trial& reference, const Candidate* best) {
+    Reblocking r;
+    r.reference_block = reference.block;
+    r.reference_grid = reference.grid;
+    r.reference_basis = stage.facts->subject().reference_basis;
+    const std::optional<bool> safe = best ? best->safety.safe : std::nullopt;
+    r.verdict = safe ? (*safe ? "safe" : "unsafe") : "unverified";
+    r.reason = best ? best->safety.reason : "nothing is recommended";
+    return r;
+}
+
+Baseline baseline_of(const Stage& stage, const Trial& trial, const OperatingPoint& point) {
+    Baseline baseline;
+    baseline.trial = &trial;
+    if (trial.launchable && trial.facts) baseline.predicted = predict(stage, trial, *trial.facts, point);
+    return baseline;
+}
+
+const Candidate* first_ranked(const std::vector<Candidate>& candidates) {
+    for (const Candidate& c : candidates)
+        if (c.rank == 1u) return &c;
+    return nullptr;
+}
+
+/// What a changed assumption could make the best: the kept ones and the baselines.
+std::vector<Dim3> shortlist_of(const std::vector<Candidate>& candidates, const Tried& tried) {
+    std::vector<Dim3> blocks;
+    for (const Candidate& c : candidates)
+        if (c.kept) blocks.push_back(c.trial->block);
+    if (tried.current) blocks.push_back(tried.trials[*tried.current].block);
+    blocks.push_back(tried.trials[tried.heuristic].block);
+    return blocks;
+}
+
+void fill_configs(const Stage& stage, const ResultOptions& options, const Tried& tried, const std::vector<Candidate>& candidates,
+                  const Candidate* recommended, KernelResult& result) {
+    std::vector<const Candidate*> order;
+    for (const Candidate& c : candidates) order.push_back(&c);
+    if (!tried.named)
+        std::stable_sort(order.begin(), order.end(), [](const Candidate* a, const Candidate* b) {
+            return a->rank.value_or(0xffffffffu) < b->rank.value_or(0xffffffffu);
+        });
+    for (const Candidate* c : order) {
+        result.configs.push_back(config_of(stage, *c, options, tried.named));
+        result.configs.back().recommended = c == recommended;
+    }
+}
+
+}  // namespace
+
+Result<KernelResult> result_on_gpu(const Stage& stage, const ResultOptions& options, const Requests& requests, const Evaluator& evaluator) {
+    const Tried tried = try_all(stage, options);
+    for (const Trial& trial : tried.trials)
+        if (trial.broken) return tl::unexpected(*trial.broken);
+    std::vector<Candidate> candidates = estimate_all(stage, tried, options);
+    const bool needs_power = options.objective != Objective::time;
+    for (const Candidate& c : candidates)
+        if (needs_power && c.predicted && !c.predicted->power)
+            return tl::unexpected(complain("FF0752", "--objective", fmt::format("the power of {} is not known: {}", stage.gpu->name, c.predicted->power_unknown),
+                                           "use --objective time, or a profile with the board's idle power (--gpu FILE)"));
+    const Trial& reference = tried.trials[tried.reference];
+    choose(stage, reference, options, tried.named, candidates);
+    const Candidate* best = first_ranked(candidates);
+
+    KernelResult result;
+    result.gpu = stage.gpu->name;
+    result.gpu_note = stage.gpu->alias_note;
+    result.profile = *stage.gpu;
+    result.code = stage.code;
+    result.resources = stage.resources;
+    result.space = space_of(candidates);
+    result.reblocking = reblocking_of(stage, reference, best);
+    const Candidate* question = launch_in_question(candidates, tried.named, best);
+    result.assumptions = all_assumptions(stage, options, question ? question->trial : nullptr);
+    const OperatingPoint& point = options.points[best ? best->point : 0];
+    const Baseline heuristic = baseline_of(stage, tried.trials[tried.heuristic], point);
+    const Baseline current = tried.current ? baseline_of(stage, tried.trials[*tried.current], point) : Baseline{};
+    Advice advice = recommend(stage, options, best, heuristic, current, result.assumptions);
+    result.recommendation = std::move(advice.recommendation);
+    if (result.recommendation) result.recommendation->sensitivity = sensitivities(stage, options, *best, shortlist_of(candidates, tried), requests, evaluator);
+    result.no_recommendation = std::move(advice.none_because);
+    if (question && question->predicted)
+        result.findings = find_all({stage, *question->trial, *question->predicted, options.points[question->point]});
+    fill_configs(stage, options, tried, candidates, result.recommendation ? best : nullptr, result);
+    return result;
+}
+
+}  // namespace flipflop::advise
