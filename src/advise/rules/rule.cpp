@@ -127,15 +127,3 @@ std::vector<Finding> find_all(const RuleContext& context) {
 }
 
 }  // namespace flipflop::advise
-
-namespace flipflop {
-
-std::vector<RuleInfo> list_rules() {
-    return {
-#define RULE(id, function, family, title) RuleInfo{id, family, title},
-#include "advise/rules/rules.def"
-#undef RULE
-    };
-}
-
-}  // namespace flipflop
