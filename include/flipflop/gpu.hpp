@@ -36,7 +36,7 @@ struct ComputeCapability {
     std::string architecture;
     std::map<std::string, SourcedValue, std::less<>> limits;       ///< max_warps_per_sm, registers_per_sm, shared_mem_per_sm_bytes, ...
     std::vector<std::uint32_t> shared_carveouts_kib;               ///< ascending; empty: dedicated shared memory, no choice
-    std::string shared_carveouts_source;
+    std::string shared_carveouts_basis, shared_carveouts_source;
     std::map<std::string, SourcedValue, std::less<>> throughput;   ///< thread-level results per clock per SM: fp32, fp64, int32_add, sfu, ...
     [[nodiscard]] double limit(std::string_view name, double otherwise = 0) const;
     [[nodiscard]] std::optional<double> rate(std::string_view name) const;

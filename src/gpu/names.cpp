@@ -56,7 +56,8 @@ std::vector<std::string> did_you_mean(std::string_view wrong, const std::vector<
     std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<std::string> names;
     for (auto& [distance, name] : near) {
-        if (names.size() < most && std::find(names.begin(), names.end(), name) == names.end()) {
+        const auto same = [&](const std::string& other) { return name_key(other) == name_key(name); };
+        if (names.size() < most && std::none_of(names.begin(), names.end(), same)) {
             names.push_back(std::move(name));
         }
     }

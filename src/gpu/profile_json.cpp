@@ -371,21 +371,86 @@ void read_identity(Checker& check, const Json& json, bool inherited, GpuProfile&
     }
 }
 
+void read_version(Checker& check, const std::string& version, ComputeCapability& cc) {
+    const auto dot = version.find('.');
+    const bool digits = version.find_first_not_of("0123456789.") == std::string::npos;
+    if (!digits || dot == std::string::npos || dot == 0 || dot + 1 == version.size() || version.size() > 6 || version.rfind('.') != dot) {
+        check.fail("/compute_capability", "must be like \"8.0\"");
+        return;
+    }
+    cc.major = std::stoi(version.substr(0, dot));
+    cc.minor = std::stoi(version.substr(dot + 1));
+}
+
+void read_carveouts(Checker& check, const Json& json, ComputeCapability& cc) {
+    const std::string at = "/shared_carveouts_kib";
+    if (!check.is_object(json, at)) {
+        return;
+    }
+    check.only_keys(json, at, {"values", "unit", "basis", "source", "note"});
+    read_provenance(check, json, at, cc.shared_carveouts_basis, cc.shared_carveouts_source);
+    const auto sizes = json.find("values");
+    if (sizes == json.end() || !sizes->is_array()) {
+        check.fail(at, "\"values\" must be a list of sizes in KiB");
+        return;
+    }
+    cc.shared_carveouts_kib.clear();
+    for (const auto& size : *sizes) {
+        const auto& before = cc.shared_carveouts_kib;
+        if (!size.is_number_unsigned() || size.get<std::uint64_t>() > 1'000'000 ||
+            (!before.empty() && size.get<std::uint32_t>() <= before.back())) {
+            check.fail(at + "/values", "must be sizes in KiB that rise");
+            return;
+        }
+        cc.shared_carveouts_kib.push_back(size.get<std::uint32_t>());
+    }
+}
+
+/// What occupancy cannot do without; an architecture that is not built in must bring it along.
+void require_limits(Checker& check, const ComputeCapability& cc) {
+    for (const auto* name : {"block_barriers_per_sm", "max_blocks_per_sm", "max_threads_per_block", "max_warps_per_sm",
+                             "occupancy_max_registers_per_thread", "register_allocation_granularity", "registers_per_block",
+                             "registers_per_sm", "shared_mem_allocation_granularity_bytes", "shared_mem_per_block_default_bytes",
+                             "shared_mem_per_block_optin_bytes", "shared_mem_per_sm_bytes", "shared_mem_reserved_per_block_bytes",
+                             "sub_partitions", "warp_size"}) {
+        const auto found = cc.limits.find(name);
+        if (found == cc.limits.end() || !found->second.value) {
+            check.fail("/limits", fmt::format("compute capability {} is not built in, so \"{}\" must be given here", cc.version(), name));
+        }
+    }
+}
+
 void read_architecture(Checker& check, const Json& json, bool inherited, GpuProfile& gpu) {
+    bool built_in = true;
     if (json.contains("compute_capability") || !inherited) {
         const auto version = check.text(json, "", "compute_capability", true);
         if (check.failed()) {
             return;
         }
         auto cc = load_compute_capability(version);
-        if (!cc) {
-            check.fail("/compute_capability", cc.error().message, cc.error().help);
+        built_in = cc.has_value();
+        if (built_in) {
+            gpu.cc = std::move(*cc);
+        } else if (json.contains("limits")) {
+            gpu.cc = {};
+            gpu.cc.architecture = "of " + gpu.name;
+            read_version(check, version, gpu.cc);
+        } else {
+            check.fail("/compute_capability", cc.error().message, cc.error().help + "; another one needs \"limits\" of its own here");
             return;
         }
-        gpu.cc = std::move(*cc);
     }
-    if (const auto rates = json.find("throughput"); rates != json.end()) {
+    if (const auto limits = json.find("limits"); limits != json.end() && !check.failed()) {
+        read_values(check, *limits, "/limits", capability_limits(), gpu.cc.limits);
+    }
+    if (const auto rates = json.find("throughput"); rates != json.end() && !check.failed()) {
         read_values(check, *rates, "/throughput", throughput_rates(), gpu.cc.throughput);
+    }
+    if (const auto sizes = json.find("shared_carveouts_kib"); sizes != json.end() && !check.failed()) {
+        read_carveouts(check, *sizes, gpu.cc);
+    }
+    if (!built_in && !check.failed()) {
+        require_limits(check, gpu.cc);
     }
 }
 
@@ -407,7 +472,7 @@ Result<GpuProfile> read_board(std::string_view text, const std::string& file, bo
             check.fail("/schema", fmt::format("\"{}\" is not \"flipflop.gpu/1\"", schema));
         }
         check.only_keys(*json, "", {"schema", "id", "name", "aliases", "alias_also", "compute_capability", "chip", "memory_type",
-                                    "memory_type_note", "inherits", "values", "throughput", "curves"});
+                                    "memory_type_note", "inherits", "values", "throughput", "limits", "shared_carveouts_kib", "curves"});
         const bool inherits = json->contains("inherits");
         if (inherits && !check.failed()) {
             if (auto elsewhere = inherit(check, *json, base, gpu)) {
@@ -455,28 +520,25 @@ Result<ComputeCapability> read_capability(std::string_view text, const std::stri
     ComputeCapability cc;
     if (json && check.is_object(*json, "")) {
         check.only_keys(*json, "", {"schema", "compute_capability", "architecture", "shared_carveouts_kib", "limits", "throughput"});
-        const auto version = check.text(*json, "", "compute_capability", true);
-        const auto dot = version.find('.');
-        if (!check.failed() && (dot == std::string::npos || version.find_first_not_of("0123456789.") != std::string::npos)) {
-            check.fail("/compute_capability", "must be like \"8.0\"");
+        const auto schema = check.text(*json, "", "schema", true);
+        if (!check.failed() && schema != "flipflop.compute_capability/1") {
+            check.fail("/schema", fmt::format("\"{}\" is not \"flipflop.compute_capability/1\"", schema));
         }
+        const auto version = check.text(*json, "", "compute_capability", true);
         cc.architecture = check.text(*json, "", "architecture", true);
         if (!check.failed()) {
-            cc.major = std::stoi(version.substr(0, dot));
-            cc.minor = std::stoi(version.substr(dot + 1));
-            read_values(check, json->value("limits", Json()), "/limits", capability_limits(), cc.limits);
-            read_values(check, json->value("throughput", Json()), "/throughput", throughput_rates(), cc.throughput);
+            read_version(check, version, cc);
         }
-        if (const auto carveouts = json->value("shared_carveouts_kib", Json()); !check.failed() && check.is_object(carveouts, "/shared_carveouts_kib")) {
-            std::string basis;
-            read_provenance(check, carveouts, "/shared_carveouts_kib", basis, cc.shared_carveouts_source);
-            for (const auto& size : carveouts.value("values", Json::array())) {
-                if (!size.is_number_unsigned() || (!cc.shared_carveouts_kib.empty() && size.get<std::uint32_t>() <= cc.shared_carveouts_kib.back())) {
-                    check.fail("/shared_carveouts_kib/values", "must be sizes in KiB that rise");
-                    break;
-                }
-                cc.shared_carveouts_kib.push_back(size.get<std::uint32_t>());
+        for (const auto* part : {"limits", "throughput", "shared_carveouts_kib"}) {
+            if (!json->contains(part)) {
+                check.fail("", fmt::format("\"{}\" is missing", part));
             }
+        }
+        if (!check.failed()) {
+            read_values(check, (*json)["limits"], "/limits", capability_limits(), cc.limits);
+            read_values(check, (*json)["throughput"], "/throughput", throughput_rates(), cc.throughput);
+            read_carveouts(check, (*json)["shared_carveouts_kib"], cc);
+            require_limits(check, cc);
         }
     }
     if (check.failed()) {

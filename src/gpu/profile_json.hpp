@@ -1,4 +1,4 @@
-// Owns: the shapes of gpu_profiles/*.json (schema/gpu-1.json, schema/compute-capability-1.json) and what makes one valid.
+// Owns: the shapes of gpu_profiles/*.json (schema/gpu.schema.json, schema/compute-capability.schema.json) and what makes one valid.
 // Input: a text. Invariant: what comes back without a Diagnostic has known names, the right units, numbers in range, a
 // basis and a source for every number, and consistent quantities.
 #pragma once

@@ -198,3 +198,66 @@ TEST_CASE("occupancy: virtual resources limit blocks from 10.0 on", "[occupancy]
     CHECK(occupancy(capability("10.0"), in).limiters == std::vector<std::string>{"virtual_resources"});
     CHECK(occupancy(capability("9.0"), in).active_blocks_per_sm == 32);
 }
+
+TEST_CASE("occupancy: a cliff is the nearest change, and says what it leads to", "[occupancy][models]") {
+    OccupancyInput in;
+    in.block_threads = 256;
+    in.registers_per_thread = 40;
+    in.static_shared_bytes = 8192;
+    const auto& cc = capability("8.0");
+    const auto texts = [&](const OccupancyInput& of) {
+        std::vector<std::string> all;
+        for (const auto& cliff : nearest_cliffs(cc, of)) {
+            all.push_back(cliff.change + ": " + cliff.becomes);
+        }
+        return all;
+    };
+    CHECK(texts(in) == std::vector<std::string>{"registers 40 -> 32: 8 blocks, 64 warps, 100 %", "registers 40 -> 41: 5 blocks, 40 warps, 62.5 %",
+                                                "shared bytes 8192 -> 26881: 5 blocks, 40 warps, 62.5 %"});
+    in.registers_per_thread = 65;
+    in.block_threads = 1024;
+    const auto cannot = texts(in);
+    CHECK(std::find(cannot.begin(), cannot.end(), "registers 65 -> 64: 1 block, 32 warps, 50 %") != cannot.end());
+    in.block_threads = 0;
+    CHECK(texts(in).empty());
+}
+
+TEST_CASE("occupancy: on either side of every cliff the answer is what was promised", "[occupancy][models][property]") {
+    for (const auto& version : list_compute_capabilities()) {
+        const auto& cc = capability(version);
+        for (const std::uint32_t block : {32U, 96U, 256U, 1000U}) {
+            for (const std::uint32_t registers : {0U, 24U, 40U, 65U, 130U, 255U}) {
+                for (const std::uint64_t shared : {0U, 1000U, 20000U, 49152U, 120000U}) {
+                    OccupancyInput in;
+                    in.block_threads = block;
+                    in.registers_per_thread = registers;
+                    in.static_shared_bytes = shared;
+                    const auto now = occupancy(cc, in).active_blocks_per_sm;
+                    const auto warps = occupancy(cc, in).active_warps_per_sm;
+                    for (const auto& cliff : nearest_cliffs(cc, in)) {
+                        INFO(version << ", block " << block << ", " << registers << " registers, " << shared << " bytes: " << cliff.change);
+                        const auto from = cliff.change.substr(0, cliff.change.find(" -> "));
+                        const auto to = std::stoull(cliff.change.substr(cliff.change.find(" -> ") + 4));
+                        auto there = in, before = in;
+                        if (from.rfind("registers", 0) == 0) {
+                            there.registers_per_thread = static_cast<std::uint32_t>(to);
+                            before.registers_per_thread = to < registers ? there.registers_per_thread + 1 : there.registers_per_thread - 1;
+                            CHECK(occupancy(cc, there).active_blocks_per_sm != now);
+                            CHECK(occupancy(cc, before).active_blocks_per_sm == now);
+                        } else if (from.rfind("shared", 0) == 0) {
+                            there.static_shared_bytes = to;
+                            before.static_shared_bytes = to < shared ? to + 1 : to - 1;
+                            CHECK(occupancy(cc, there).active_blocks_per_sm != now);
+                            CHECK(occupancy(cc, before).active_blocks_per_sm == now);
+                        } else {
+                            there.block_threads = static_cast<std::uint32_t>(to);
+                            CHECK(occupancy(cc, there).active_warps_per_sm > warps);
+                        }
+                        const auto then = occupancy(cc, there);
+                        CHECK(cliff.becomes.rfind(std::to_string(then.active_blocks_per_sm) + " block", 0) == 0);
+                    }
+                }
+            }
+        }
+    }
+}
