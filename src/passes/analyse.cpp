@@ -65,6 +65,14 @@ void list_accesses(const ptx::Module& module, const std::vector<std::uint32_t>& 
     }
 }
 
+/// Line of the first instruction of the loop that has one (phis at its head have none).
+std::optional<SourceLine> loop_source(const ptx::Module& module, const KernelIr& ir, const Loop& loop) {
+    for (const BlockId b : ir.blocks_of(loop))
+        for (std::uint32_t i = ir.block(b).begin; i < ir.block(b).end; ++i)
+            if (auto line = source_of(module, ir.function->instructions[i])) return line;
+    return std::nullopt;
+}
+
 /// Loops of all functions, by the line of their header; ids count in that order.
 void list_loops(const ptx::Module& module, KernelCode& code) {
     struct Entry { std::uint32_t line, function, loop; };
@@ -85,7 +93,7 @@ void list_loops(const ptx::Module& module, KernelCode& code) {
         LoopDescription d;
         d.id = "L" + std::to_string(e);
         d.ptx_line = entries[e].line;
-        d.source = source_of(module, function.ir.function->instructions[function.ir.block(loop.header).begin]);
+        d.source = loop_source(module, function.ir, loop);
         d.depth = loop.depth;
         if (loop.parent != LoopId::none) d.parent = function.loop_index[static_cast<std::uint32_t>(loop.parent)];
         code.facts.loops.push_back(std::move(d));

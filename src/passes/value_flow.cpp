@@ -17,7 +17,7 @@ using ptx::Operand;
 using ptx::OperandKind;
 using ptx::Space;
 
-constexpr std::uint32_t kNoSlot = 0xffffffff;
+constexpr std::uint8_t kPartOfIndex = 64;
 
 std::uint32_t index_of(ptx::RegId r) { return static_cast<std::uint32_t>(r); }
 
@@ -121,7 +121,7 @@ private:
     [[nodiscard]] static bool is_constant(const Operand& o) { return o.kind != OperandKind::reg && o.kind != OperandKind::special; }
     /// Does the register change while a loop runs (more than one definition: a phi of the compiler)?
     [[nodiscard]] bool is_carried(const Operand& o, const Operand& result) const {
-        return o.kind == OperandKind::reg && (o.index == result.index || ir_.definitions_of(o.reg()).size() > 1);
+        return in_loop_ && o.kind == OperandKind::reg && (o.index == result.index || ir_.definitions_of(o.reg()).size() > 1);
     }
 
     [[nodiscard]] Dependence product_of(const Operand& a, const Operand& b) const {
@@ -151,7 +151,7 @@ private:
             if (o.size() < 3) return d;
             d = times_constant(of(o[1]));
             if (!is_constant(o[2])) d = join(times_variable(d), times_variable(of(o[2])));
-            d.ids = 0;   // a row or column made of an index has another extent than the index
+            d.ids = (d.ids | of(o[2]).ids) != 0 ? kPartOfIndex : 0;   // a row or column of an index has another extent than it
             return d;
         case Opcode::selp: return o.size() > 2 ? join(of(o[1]), of(o[2])) : d;
         case Opcode::setp: case Opcode::set: case Opcode::call: return d;
@@ -185,6 +185,7 @@ private:
                 for (const Operand& child : module_.children_of(operands[1])) grow(written[0], of(child));
                 continue;
             }
+            in_loop_ = ir_.block(ir_.block_of[i]).loop != LoopId::none;
             const Dependence d = result_of(form, operands);
             for (const ptx::RegId r : written) grow(r, d);
         }
@@ -239,7 +240,7 @@ private:
             if (extent == 0) extent = any;
             use(extent, "guard", i);
             const unsigned axes = (ids | (ids >> 3)) & 7U;
-            if (std::has_single_bit(axes) && (ids & (ids >> 3) & axes) != 0) {
+            if (std::has_single_bit(axes) && (ids & kPartOfIndex) == 0 && (ids & (ids >> 3) & axes) != 0) {
                 const std::uint64_t plain = extent & ~(a.product | b.product | a.scaled | b.scaled);
                 each(plain, [&](Slot& s) { if (s.guard_axis < 0) s.guard_axis = std::countr_zero(axes); });
             }
@@ -336,7 +337,7 @@ private:
     std::vector<bool> ends_loop_;
     std::vector<Base> bases_;
     std::uint64_t cvta_{};
-    bool changed_{};
+    bool changed_{}, in_loop_{};
     int sweeps_{};
 };
 

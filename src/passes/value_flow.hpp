@@ -28,7 +28,7 @@ struct Dependence {
     std::uint64_t value{};          ///< the parameter itself, perhaps plus something
     std::uint64_t scaled{};         ///< times or over a constant
     std::uint64_t product{};        ///< times a variable, or added once an iteration
-    std::uint8_t ids{};             ///< bits 0-2: %tid x y z, bits 3-5: %ctaid x y z
+    std::uint8_t ids{};             ///< bits 0-2: %tid x y z, bits 3-5: %ctaid x y z, bit 6: a row, column or digit of those
     [[nodiscard]] std::uint64_t any() const { return value | scaled | product; }
 };
 
