@@ -24,12 +24,17 @@ class Lookup {
 public:
     explicit Lookup(const GpuProfile& gpu) : gpu_(gpu), own_(coefficients_for(gpu.id)), common_(coefficients_for("common")) {}
 
+    /// The board's own fit; what the profile knows; what was fitted over several boards; what the profile assumes.
     [[nodiscard]] const SourcedValue* find(std::string_view key) const {
-        for (const auto* map : {&own_, &gpu_.values, &gpu_.cc.throughput, &gpu_.cc.limits, &common_}) {
+        const SourcedValue* assumed = nullptr;
+        for (const auto* map : {&own_, &gpu_.values, &gpu_.cc.throughput, &gpu_.cc.limits}) {
             const auto found = map->find(key);
-            if (found != map->end() && found->second.value) return &found->second;
+            if (found == map->end() || !found->second.value) continue;
+            if (found->second.basis != "assumed") return &found->second;
+            if (!assumed) assumed = &found->second;
         }
-        return nullptr;
+        const auto fitted = common_.find(key);
+        return fitted != common_.end() && fitted->second.value ? &fitted->second : assumed;
     }
     [[nodiscard]] Quantity get(std::string_view key, double fallback, std::string_view why) const {
         if (const SourcedValue* value = find(key)) return {*value->value, basis_of(value->basis), value->source, true};
@@ -58,6 +63,13 @@ void fill_pipes(Machine& machine, const Lookup& look) {
     machine.schedulers = look.get("warp_schedulers_per_sm", 4, "one a sub-partition");
     at(Load::issue) = machine.schedulers;
     at(Load::fma) = look.lanes("fp32", 64);
+    if (at(Load::fma).value > 0.75 * machine.schedulers.value && machine.capability >= 86) {
+        // Two FMA pipes a sub-partition, fed by one issue slot and one register file: operands limit what both reach.
+        const Quantity share = look.get("fp32_dual_pipe_share", 0.7, "gpu-benches roofline on A40, L40 and H200");
+        at(Load::fma).value *= share.value;
+        at(Load::fma).source += "; times the share that two FMA pipes reach: " + share.source;
+        at(Load::fma).basis = share.basis;
+    }
     at(Load::imad) = look.lanes("int32_mul", 64);
     at(Load::alu) = look.lanes("int32_add", 64);
     at(Load::half) = look.lanes("fp16", 128, 64);  // the table counts two results per packed instruction
@@ -108,7 +120,8 @@ void fill_memory(Machine& machine, const Lookup& look) {
     machine.warp_cycles = look.get("warp_start_cycles", 8, "gpu-benches streams over block size");
     machine.block_issue = look.get("block_issue_cycles", 1.4, kRanking);
     machine.launch_us = look.get("launch_latency_us", 3, kRanking);
-    machine.atomic_same_per_clk = look.get("atomic_same_address_per_clk", 1, "one update of one address a clock in its L2 slice");
+    machine.atomic_same_per_clk = look.get("atomic_same_address_per_clk", 20,
+                                           "one counter for all threads on TITAN V and RTX 2080 Ti: 18-26 lanes a clock, as ptxas or the L2 merges a warp's lanes");
     machine.atomic_sectors_per_clk = look.get("atomic_sectors_per_clk", machine.l2_bytes_per_clk.value / 64,
                                               "half the L2 rate: each update reads and writes its sector");
     machine.q_latency = look.get("norm_latency", 2, kRanking);
@@ -219,9 +232,10 @@ Machine make_machine(const GpuProfile& gpu) {
     fill_latency(machine, look);
     fill_power(machine, look);
     machine.hbm = gpu.memory_type.find("HBM") != std::string::npos;
-    machine.time_calibrated = look.fitted("time_log_sigma");
+    machine.time_calibrated = look.fitted("dram_log_sigma");
     machine.power_calibrated = look.fitted("power_log_sigma");
     machine.time_sigma = look.get("time_log_sigma", 0.19, "prototype study: absolute MAPE 15 % without a fit");
+    machine.dram_sigma = look.get("dram_log_sigma", 0.12, "streams over block size with the GPU left out: 5 %, and a bandwidth taken from another board");
     machine.power_sigma = look.get("power_log_sigma", 0.25, "AccelWattch's own validation, 9-13 % with its counters, and Wattchmen's 32 % for it");
     machine.paired_time_sigma = look.get("paired_time_log_sigma", 0.094, "prototype study: MAPE 7.5 % after one scale per set");
     machine.paired_energy_sigma = look.get("paired_energy_log_sigma", 0.12, "PowerSensor3 complex GEMM: 8 % power error beside 7.5 % time error");

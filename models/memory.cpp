@@ -64,20 +64,13 @@ void spill_traffic(Memory& memory, const LaunchFacts& launch, const ResourceUse&
 }  // namespace
 
 double cyclic_hit_rate(double bytes, double capacity) {
-    if (bytes <= capacity || bytes <= 0) return 1;
+    if (bytes <= 0) return 1;
     if (capacity <= 0) return 0;
-    // The root below 1 of h = exp(-(1-h) r), by Newton from 0: f(h) = h - exp(-(1-h) r) is concave there, so it never overshoots.
+    // Least recently used is all or nothing on a sweep; hashed sets blur the edge. Measured: no hit left at 1.4 times L2 on an
+    // RTX 4070 and at 2.3 times on an RTX 2080 Ti and a TITAN V.
     const double ratio = bytes / capacity;
-    double hit = 0;
-    for (int i = 0; i < 40; ++i) {
-        const double e = std::exp(-(1 - hit) * ratio);
-        const double slope = 1 - ratio * e;
-        if (slope <= 1e-9) break;
-        const double step = (e - hit) / slope;
-        hit += step;
-        if (std::abs(step) < 1e-14) break;
-    }
-    return std::clamp(hit, 0.0, 1.0);
+    const double r4 = ratio * ratio * ratio * ratio, r8 = r4 * r4;
+    return 1 / (1 + r8 * r8);
 }
 
 Memory memory_traffic(const LaunchFacts& launch, const ResourceUse& use, const Machine& gpu, bool warm) {

@@ -245,9 +245,11 @@ struct Width { double sigma{}; std::string basis; };
 Width width_of(const LaunchFacts& launch, const BlockWork& work, const TimeNumbers& n, const Machine& gpu, bool explain) {
     const double execution = std::max(n.execution_us, 1e-9);
     auto share = [&](double us) { return std::clamp(us / execution, 0.0, 1.0); };
-    double variance = gpu.time_sigma.value * gpu.time_sigma.value;
+    // The two studies behind the widths: pipes (cached kernels) and DRAM (streams); mixed as the norm mixes their times.
+    const double dram = std::pow(share(n.dram_us), gpu.q_memory.value);
+    double variance = (1 - dram) * gpu.time_sigma.value * gpu.time_sigma.value + dram * gpu.dram_sigma.value * gpu.dram_sigma.value;
     Width width;
-    if (explain) width.basis = gpu.time_sigma.source;
+    if (explain) width.basis = dram > 0.5 ? gpu.dram_sigma.source : gpu.time_sigma.source;
     auto widen = [&](double sigma, double weight, std::string_view why) {
         if (weight <= 0.02) return;
         variance += sigma * sigma * weight;
@@ -255,7 +257,6 @@ Width width_of(const LaunchFacts& launch, const BlockWork& work, const TimeNumbe
     };
     const double busiest = *std::max_element(work.total.begin(), work.total.end());
     const double tensor = busiest > 0 ? work.total[static_cast<std::size_t>(Load::tensor)] / busiest : 0;
-    widen(0.10, gpu.time_calibrated ? 0 : share(n.dram_us), "DRAM-bound kernels were not part of that study");
     widen(0.35, work.memory.known ? 0 : 1, "footprint not known");
     widen(0.25, tensor, "tensor timing not validated");
     widen(0.50, share(n.atomic_us), "atomics not validated");
@@ -299,7 +300,7 @@ TimeEstimate estimate_time(const KernelFacts& kernel, const LaunchFacts& launch,
     out.tail_idle_share = n.tail_idle_share;
     out.active_sms = n.active_sms;
     out.clock_mhz = clock;
-    out.calibrated = gpu.time_calibrated;
+    out.calibrated = gpu.time_calibrated && out.bound_by == "dram";   // what was fitted for this board is its streams
     return out;
 }
 

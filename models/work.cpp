@@ -26,20 +26,25 @@ double tensor_cycles(const LaunchFacts& launch, const PhaseFacts& phase, const M
     return cycles;
 }
 
-struct Latencies { double global_load{}, atomic{}, texture{}, local{}; };
+struct Latencies { double hit_cycles{}, miss_cycles{}, miss{}, atomic{}, local{}; };
 
-double chain_cycles(const LatencyChain& chain, const Machine& gpu, const Latencies& at) {
+double chain_cycles(const LatencyChain& chain, const Machine& gpu, const Latencies& at, double loads_a_warp) {
     double cycles = 0;
+    // Loads beside those of the chain are in flight with them, and a step waits for the slowest: it misses with the sum of
+    // their miss rates (at most 1).
+    const double steps = chain.ops[static_cast<std::size_t>(MachineOp::load_global)];
+    const double missing = steps > 0 ? std::min(1.0, at.miss * std::max(1.0, loads_a_warp / steps)) : at.miss;
+    const double global_load = at.hit_cycles + missing * (at.miss_cycles - at.hit_cycles);
     for (std::size_t i = 0; i < kMachineOps; ++i) {
         if (chain.ops[i] <= 0) continue;
         double each = gpu.latency[i];
         switch (static_cast<MachineOp>(i)) {
-            case MachineOp::load_global: each = at.global_load; break;
+            case MachineOp::load_global: each = global_load; break;
             case MachineOp::bulk_copy:
-            case MachineOp::tensor_copy: each = at.global_load + 100; break;
+            case MachineOp::tensor_copy: each = global_load + 100; break;
             case MachineOp::atomic_global: each = at.atomic; break;
             case MachineOp::texture:
-            case MachineOp::surface: each = at.texture; break;
+            case MachineOp::surface: each = global_load + 50; break;
             case MachineOp::load_local: each = at.local; break;
             default: break;
         }
@@ -78,9 +83,12 @@ void add_queue(PhaseWork& work, const PhaseFacts& phase, const Machine& gpu) {
                                   ratio_or_zero(phase.shared_wavefronts, gpu.shared_wavefronts));
     const double load_bytes = (phase.global_load_sectors + phase.local_sectors) * 32;
     const double local_requests = count(load_local) + count(store_local);
-    work.l1_cycles = std::max({ratio_or_zero(phase.global_requests + local_requests, gpu.global_requests),
-                               ratio_or_zero(phase.global_lines + local_requests, gpu.l1_lines),
-                               ratio_or_zero(load_bytes, gpu.l1_bytes_per_clk)});
+    // A request returns 32 lanes of at least four bytes whatever its addresses; each further line is a tag pass of its own.
+    const double requests = phase.global_requests + local_requests;
+    const double lines_beyond = std::max(0.0, phase.global_lines - phase.global_requests);
+    work.l1_cycles = std::max({ratio_or_zero(requests, gpu.global_requests), requests * 128 / gpu.l1_bytes_per_clk.value,
+                               load_bytes / gpu.l1_bytes_per_clk.value}) +
+                     ratio_or_zero(lines_beyond, gpu.l1_lines);
     work.shuffle_cycles = ratio_or_zero(count(shuffle), gpu.shuffles);
     work.texture_cycles = ratio_or_zero(count(texture) + count(surface), gpu.textures);
     work.ops[static_cast<std::size_t>(Load::lsu)] = work.shared_cycles + work.l1_cycles + work.shuffle_cycles + work.texture_cycles;
@@ -108,9 +116,10 @@ BlockWork block_work(const LaunchFacts& launch, const ResourceUse& use, const Ma
     const double beyond = std::max(0.0, gpu.lat_dram.value - gpu.lat_l2.value) * clock_mhz / gpu.boost_mhz.value;
     const double below_l1 = gpu.lat_l2.value + (1 - memory.l2_hit) * beyond;
     Latencies at;
-    at.global_load = memory.l1_hit * gpu.lat_l1.value + (1 - memory.l1_hit) * below_l1;
+    at.hit_cycles = gpu.lat_l1.value;
+    at.miss_cycles = std::max(below_l1, gpu.lat_l1.value);
+    at.miss = 1 - memory.l1_hit;
     at.atomic = gpu.lat_l2.value + 50;
-    at.texture = at.global_load + 50;
     at.local = gpu.lat_l1.value;
 
     result.phases.reserve(launch.phases.size());
@@ -124,7 +133,8 @@ BlockWork block_work(const LaunchFacts& launch, const ResourceUse& use, const Ma
             work.cycles[k] = ratio_or_zero(work.ops[k], gpu.rate[k]);
             result.total[k] += work.cycles[k];
         }
-        work.chain = std::max({chain_cycles(phase.chain, gpu, at), chain_cycles(phase.chain_miss, gpu, at),
+        const double loads = phase.warp_ops[static_cast<std::size_t>(MachineOp::load_global)] / result.warps;
+        work.chain = std::max({chain_cycles(phase.chain, gpu, at, loads), chain_cycles(phase.chain_miss, gpu, at, loads),
                                work.instructions / result.warps});
         result.phases.push_back(work);
     }

@@ -40,8 +40,7 @@ struct BlockWork {
     Memory memory;
 };
 
-/// Share of a footprint that a cache with random replacement still holds when it is swept again and again:
-/// h = exp(-(1 - h) bytes / capacity).
+/// Share of a footprint that a cache still holds when it is swept again and again: 1 / (1 + (bytes / capacity)^16).
 [[nodiscard]] double cyclic_hit_rate(double bytes, double capacity);
 
 [[nodiscard]] Memory memory_traffic(const LaunchFacts& launch, const ResourceUse& use, const Machine& gpu, bool warm);

@@ -176,12 +176,12 @@ TEST_CASE("a footprint that L2 holds goes to DRAM once when cold and hardly when
     const auto use = facts::resources(profile.cc, 256, 16);
     CHECK(*estimate_time(kKernel, launch, use, profile, cold).traffic.dram_bytes == Approx(3.0 * 4 * (1 << 20)));
     CHECK(*estimate_time(kKernel, launch, use, profile, {}).traffic.dram_bytes < 0.05 * 3.0 * 4 * (1 << 20));
-    CHECK(cyclic_hit_rate(10, 20) == 1);
-    CHECK(cyclic_hit_rate(20.0001, 20) > 0.99);
-    for (double ratio = 1.05; ratio < 20; ratio *= 1.2) {
-        const double h = cyclic_hit_rate(ratio, 1);
-        CHECK(h == Approx(std::exp(-(1 - h) * ratio)).epsilon(1e-6));
-        CHECK(h < 1);
+    CHECK(cyclic_hit_rate(10, 20) > 0.99);
+    CHECK(cyclic_hit_rate(28, 20) < 0.01);
+    double last = 1;
+    for (double ratio = 0.05; ratio < 20; ratio *= 1.1) {
+        CHECK(cyclic_hit_rate(ratio, 1) <= last);
+        last = cyclic_hit_rate(ratio, 1);
     }
 }
 
@@ -201,7 +201,7 @@ TEST_CASE("spills, conflicts, divergence of phases and atomics cost time", "[mod
     CHECK(estimate_time(kKernel, conflicted, use, profile, {}).bound_by == "shared");
     auto atomics = base;
     atomics.phases[0].atomic_sectors = 8;
-    atomics.phases[0].atomic_serial_max = 8 * 32 * 100;
+    atomics.phases[0].atomic_serial_max = 8 * 32 * 4000;
     atomics.footprint.grid_written_sectors = 1;
     CHECK(estimate_time(kKernel, atomics, use, profile, {}).bound_by == "atomic");
 }

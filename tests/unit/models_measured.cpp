@@ -1,0 +1,166 @@
+// The models against published measurements whose launches can be described by hand. Skipped, with the reason, where the
+// tables are not there: they are never part of the repository.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "flipflop/models.hpp"
+#include "tests/unit/models_facts.hpp"
+
+using namespace flipflop;
+
+namespace {
+
+using Row = std::map<std::string, std::string>;
+
+std::string measurements() {
+    const char* shared = std::getenv("FLIPFLOP_SHARED");
+    const std::filesystem::path folder = shared ? std::filesystem::path(shared) : std::filesystem::path(FLIPFLOP_SOURCE_DIR) / ".." / "shared";
+    return std::filesystem::exists(folder / "measurements") ? (folder / "measurements").string() : std::string();
+}
+
+std::vector<std::string> fields_of(const std::string& line) {
+    std::vector<std::string> fields(1);
+    bool quoted = false;
+    for (char c : line) {
+        if (c == '"') quoted = !quoted;
+        else if (c == ',' && !quoted) fields.emplace_back();
+        else if (c != '\n' && c != '\r') fields.back() += c;
+    }
+    return fields;
+}
+
+/// Valid rows without a caveat of a gzip CSV; empty, with a printed reason, where it cannot be read.
+std::vector<Row> table(const std::string& name) {
+    const std::string folder = measurements();
+    const std::string path = folder + "/" + name + ".csv.gz";
+    if (folder.empty() || !std::filesystem::exists(path)) {
+        WARN("skipped: no measurement table " << name << " (set FLIPFLOP_SHARED)");
+        return {};
+    }
+    std::FILE* pipe = ::popen(("gzip -dc '" + path + "'").c_str(), "r");
+    REQUIRE(pipe);
+    std::string text;
+    char buffer[1 << 16];
+    for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, n);
+    ::pclose(pipe);
+    std::istringstream lines(text);
+    std::string line;
+    std::getline(lines, line);
+    const auto header = fields_of(line);
+    std::vector<Row> rows;
+    while (std::getline(lines, line)) {
+        const auto fields = fields_of(line);
+        Row row;
+        for (std::size_t i = 0; i < header.size() && i < fields.size(); ++i) row[header[i]] = fields[i];
+        if (row["valid"] == "1" && row["error"].empty()) rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+const GpuProfile& profile(const std::string& id) {
+    static std::map<std::string, GpuProfile> known;
+    if (!known.contains(id)) {
+        auto loaded = load_gpu(id);
+        REQUIRE(loaded);
+        known.emplace(id, *loaded);
+    }
+    return known.at(id);
+}
+
+struct Score {
+    double error{};
+    int rows{}, inside{};
+    void add(double predicted, double measured, Interval interval) {
+        error += std::abs(predicted / measured - 1);
+        ++rows;
+        inside += interval.low <= measured && measured <= interval.high;
+    }
+    [[nodiscard]] double mape() const { return rows ? error / rows : 0; }
+    [[nodiscard]] double coverage() const { return rows ? static_cast<double>(inside) / rows : 0; }
+};
+
+const KernelFacts kKernel;
+
+}  // namespace
+
+TEST_CASE("streams over block size on V100, A100, A40 and L40 within 10 %", "[models][measured]") {
+    const std::map<std::string, std::string> boards{{"Tesla V100 (PCIe/SXM not stated)", "v100-pcie-32gb"}, {"NVIDIA A100 40GB", "a100-sxm4-40gb"},
+                                                    {"NVIDIA A40", "a40"}, {"NVIDIA L40", "l40"}};
+    struct Shape { int reads, writes, stencil; };
+    const std::map<std::string, Shape> kernels{{"stream_init fp64", {0, 1, 0}}, {"stream_read fp64", {1, 0, 0}}, {"stream_scale fp64", {1, 1, 0}},
+                                               {"stream_triad fp64", {2, 1, 0}}, {"stream_3pt fp64", {1, 1, 2}}, {"stream_5pt fp64", {1, 1, 4}}};
+    std::map<std::string, Score> by_board;
+    Score all;
+    for (Row& row : table("gpubenches_stream_blocksize_7gpus")) {
+        const auto board = boards.find(row["gpu"]);
+        const auto kernel = kernels.find(row["kernel"]);
+        if (board == boards.end() || kernel == kernels.end()) continue;
+        const GpuProfile& gpu = profile(board->second);
+        const auto block = static_cast<std::uint32_t>(std::stoul(row["block_x"]));
+        const auto launch = facts::stream(134217730, block, kernel->second.reads, kernel->second.writes, 8, true, kernel->second.stencil);
+        auto use = facts::resources(gpu.cc, block, 24);
+        use.occupancy.active_blocks_per_sm = static_cast<std::uint32_t>(std::stoul(row["blocks_per_sm"]));
+        const auto estimate = estimate_time(kKernel, launch, use, gpu, {});
+        const double measured = std::stod(row["time_ms"]) * 1e3;
+        by_board[board->second].add(estimate.total.value, measured, estimate.interval);
+        all.add(estimate.total.value, measured, estimate.interval);
+    }
+    for (const auto& [board, score] : by_board) {
+        INFO(board << " MAPE " << score.mape() << " of " << score.rows << " rows, in interval " << score.coverage());
+        CHECK(score.rows > 100);
+        CHECK(score.mape() < 0.10);
+        CHECK(score.coverage() > 0.85);
+    }
+    if (all.rows) CHECK(all.mape() < 0.06);
+}
+
+TEST_CASE("time and power of the FMA loop over the A100's clocks", "[models][measured]") {
+    const GpuProfile& gpu = profile("a100-pcie-40gb");
+    Score time, power;
+    for (Row& row : table("kerneltuner_fp32peak_clocksweep_A100")) {
+        constexpr double kSteps = 64 * 1024;
+        LaunchFacts launch = facts::stream(6912.0 * 1024, 1024, 0, 1, 8, false);
+        launch.thread_machine_ops = {};
+        facts::put(launch.phases[0], MachineOp::fp32_fma, 4 * kSteps * 32);
+        facts::put(launch.phases[0], MachineOp::int_add, kSteps / 4 * 32);
+        facts::put(launch.phases[0], MachineOp::branch, kSteps / 4 * 32);
+        facts::chain(launch.phases[0], MachineOp::fp32_fma, 2 * kSteps);
+        facts::finish(launch);
+        OperatingPoint point;
+        point.clock_mhz = std::stod(row["clock_mhz"]);
+        const auto result = estimate_power(kKernel, launch, facts::resources(gpu.cc, 1024, 24), gpu, point);
+        REQUIRE(result.estimate);
+        time.add(result.estimate->time.total.value, std::stod(row["time_ms"]) * 1e3, result.estimate->time.interval);
+        power.add(result.estimate->power.value, std::stod(row["power_w"]), result.estimate->power_interval);
+    }
+    if (time.rows == 0) return;
+    INFO("time MAPE " << time.mape() << ", power MAPE " << power.mape());
+    CHECK(time.mape() < 0.06);
+    CHECK(power.mape() < 0.25);
+    CHECK(power.coverage() > 0.85);
+}
+
+TEST_CASE("vector sums on boards that nothing was fitted on", "[models][measured]") {
+    const std::map<std::string, std::string> boards{{"NVIDIA GeForce RTX 2080 Ti", "rtx-2080-ti"}, {"NVIDIA GeForce RTX 4070", "rtx-4070"}, {"NVIDIA TITAN V", "titan-v"}};
+    Score score;
+    for (Row& row : table("kernelperf16_4gpus")) {
+        const auto board = boards.find(row["gpu"]);
+        if (board == boards.end() || (row["kernel"] != "saxpy" && row["kernel"] != "vector_add")) continue;
+        const GpuProfile& gpu = profile(board->second);
+        const double n = std::stod(row["problem"].substr(2));
+        if (n < 1e6) continue;   // launch-bound: the overhead of the host's driver is not the model's to know
+        const auto estimate = estimate_time(kKernel, facts::stream(n, 256, 2, 1, 4, false), facts::resources(gpu.cc, 256, 16), gpu, {});
+        score.add(estimate.total.value, std::stod(row["time_ms"]) * 1e3, estimate.interval);
+    }
+    if (score.rows == 0) return;
+    INFO("MAPE " << score.mape() << " of " << score.rows);
+    CHECK(score.mape() < 0.10);
+    CHECK(score.coverage() > 0.85);
+}
