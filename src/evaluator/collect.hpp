@@ -1,0 +1,79 @@
+// Owns: from traces of boxes to LaunchFacts. Input: each box's trace, its domain, and how many warps it stands for.
+// Invariant: what a trace's doubts touch never becomes an exact count.
+#pragma once
+
+#include "evaluator/footprint.hpp"
+#include "evaluator/machine.hpp"
+
+namespace flipflop::eval {
+
+/// Part of the grid that was not enumerated but stands for `weight` times itself.
+struct BoxInfo {
+    std::array<u64, 3> low{}, extent{1, 1, 1};   ///< blocks
+    double weight{1};                            ///< 1 unless sampled
+    bool sampled{};
+};
+
+class Collector {
+public:
+    Collector(Session& session) : s_(session), p_(session.program) {
+        accesses_.resize(p_.code->facts.accesses.size());
+        loops_.resize(p_.code->facts.loops.size());
+    }
+    void add(const BoxInfo& box);
+    [[nodiscard]] LaunchFacts finish();
+    void mark_sampled() { sampled_ = true; }
+
+private:
+    struct Access {
+        double requests{}, lanes{}, sectors{}, ideal{}, lines{}, wavefronts{}, passes{}, located{};
+        double unknown{}, dense_match{};
+        bool assumed{}, undecided{};
+        std::array<double, 9> patterns{};
+        double stride_weight{};
+        i64 stride{};
+        u32 reason{};
+        ptx::Space space{};
+    };
+    struct Kept {                                ///< for footprints
+        u32 memory{}, shape{}, occurrence{};
+        u64 base{};
+        Strides stride{};
+        std::array<i64, kAxes> extent{};
+        ptx::Space space{};
+    };
+    struct KeptBox { BoxInfo box; std::vector<Kept> records; };
+    struct PhaseSums {
+        double wavefronts{}, shared_requests{}, load_sectors{}, store_sectors{}, local_sectors{}, lines{}, global_requests{},
+            atomic_sectors{}, serial{};
+    };
+
+    void add_record(const AccessRecord& r, const BoxInfo& box, double volume, KeptBox& kept);
+    void classify(Access& a, const AccessRecord& r, double times, double sectors);
+    void phases(LaunchFacts& facts) const;
+    void access_facts(LaunchFacts& facts) const;
+    void loop_facts(LaunchFacts& facts) const;
+    void footprint(LaunchFacts& facts) const;
+    void totals(LaunchFacts& facts) const;
+    void unknowns(LaunchFacts& facts) const;
+    [[nodiscard]] std::uint8_t loop_doubt_of(u32 function, u32 instruction) const;
+    [[nodiscard]] std::string reason_text(u32 reason) const;
+    [[nodiscard]] std::optional<std::vector<Interval>> block_set(std::array<u64, 3> block, bool reads) const;
+    [[nodiscard]] std::optional<double> instruction_sectors(std::array<u64, 3> block) const;
+
+    Session& s_;
+    const Program& p_;
+    std::vector<Access> accesses_;
+    std::vector<LoopEvent> loops_;
+    std::unordered_map<u32, Page::Count> counts_;    ///< by phase * units + unit; read through sorted keys only
+    std::unordered_map<u32, PhaseSums> phase_sums_;
+    std::vector<KeptBox> kept_;
+    std::size_t kept_records_{};
+    double barrier_lanes_{}, doubtful_instructions_{};
+    std::optional<u64> dynamic_touched_;
+    bool sampled_{}, truncated_{}, footprint_lost_{}, global_unknown_{};
+    std::string footprint_why_;
+    std::vector<std::string> notes_;
+};
+
+}  // namespace flipflop::eval

@@ -1,0 +1,191 @@
+// The grid as boxes of blocks and warps: each run settles as much of a box as it is valid for, what is left is cut into
+// smaller boxes, until nothing is left or the budget is (then the rest is sampled and marked).
+#include "flipflop/evaluator.hpp"
+
+#include <deque>
+
+#include "evaluator/collect.hpp"
+
+namespace flipflop {
+
+using namespace eval;
+
+std::string_view to_string(CountBasis basis) {
+    switch (basis) {
+    case CountBasis::exact: return "exact";
+    case CountBasis::sampled: return "sampled";
+    case CountBasis::assumed: return "assumed";
+    case CountBasis::wait: return "wait";
+    case CountBasis::unknown: return "unknown";
+    }
+    return "unknown";
+}
+
+std::string_view to_string(Pattern pattern) {
+    switch (pattern) {
+    case Pattern::coalesced: return "coalesced";
+    case Pattern::strided: return "strided";
+    case Pattern::broadcast: return "broadcast";
+    case Pattern::misaligned: return "misaligned";
+    case Pattern::gather: return "gather";
+    case Pattern::scatter: return "scatter";
+    case Pattern::conflict: return "conflict";
+    case Pattern::piecewise: return "piecewise";
+    case Pattern::unknown: return "unknown";
+    }
+    return "unknown";
+}
+
+struct Evaluator::Prepared {
+    Program program;
+    EvaluatorOptions options;
+};
+
+Evaluator::Evaluator(const KernelCode& code, EvaluatorOptions options) : prepared_(std::make_unique<Prepared>(Prepared{prepare(code), options})) {}
+Evaluator::~Evaluator() = default;
+Evaluator::Evaluator(Evaluator&&) noexcept = default;
+Evaluator& Evaluator::operator=(Evaluator&&) noexcept = default;
+
+namespace {
+
+struct Box {
+    std::array<u64, kFirstLoopAxis> low{}, extent{1, 1, 1, 1, 1};
+    u32 group{};
+    [[nodiscard]] double volume() const {
+        double v = 1;
+        for (const u64 e : extent) v *= static_cast<double>(e);
+        return v;
+    }
+};
+
+class Partition {
+public:
+    Partition(Session& session, Collector& collector, const EvaluatorOptions& options)
+        : s_(session), collector_(collector), options_(options), groups_(group_warps(session.launch.block, session.cooperative)) {}
+
+    void run() {
+        const Dim3& grid = s_.launch.grid;
+        const auto whole = [&](u32 group, std::array<u32, kWarpAxes> warps) {
+            boxes_.push_back({{}, {grid.x, grid.y, grid.z, warps[0], warps[1]}, group});
+        };
+        if (s_.cooperative) whole(0, {1, 1});
+        else
+            for (u32 g = static_cast<u32>(groups_.size()); g-- > 0;) whole(g, groups_[g].count);
+        // Small grids are always enumerated; large ones until the boxes stop paying.
+        const bool small = grid.count() <= options_.whole_grid_blocks;
+        const u64 step_limit = small ? options_.budget : options_.budget / 16;
+        const u64 box_limit = small ? ~u64{0} : 2048;
+        for (u64 count = 0; !boxes_.empty(); ++count) {
+            if (s_.steps > step_limit || count > box_limit) return sample();
+            const Box box = boxes_.back();
+            boxes_.pop_back();
+            evaluate(box, false, 1);
+            split(box);
+        }
+    }
+
+private:
+    void evaluate(const Box& box, bool point, double weight) {
+        s_.trace.clear();
+        for (unsigned k = 0; k < kAxes; ++k) {
+            s_.domain.set(k, k < kFirstLoopAxis && !point ? static_cast<i64>(box.extent[k]) : 1);
+            s_.domain.movers[k] = kAllLanes;
+        }
+        Place place;
+        for (unsigned k = 0; k < kBlockAxes; ++k) place.block[k] = box.low[k];
+        for (unsigned k = 0; k < kWarpAxes; ++k) place.warp[k] = static_cast<u32>(box.low[kBlockAxes + k]);
+        if (s_.cooperative) together(place);
+        else {
+            if (machines_.empty()) machines_.push_back(std::make_unique<Machine>(s_));
+            machines_[0]->start(place, groups_[box.group]);
+            while (machines_[0]->run() != Machine::Status::done) {}
+        }
+        BoxInfo info;
+        for (unsigned k = 0; k < kBlockAxes; ++k) info.low[k] = box.low[k];
+        info.sampled = point;
+        info.weight = weight;
+        collector_.add(info);
+    }
+
+    /// All warps of a block in turn, each to its next barrier: what one writes to shared memory the others read.
+    void together(Place place) {
+        s_.shared.reset(s_.program.map.dynamic_shared + s_.launch.dynamic_shared_bytes);
+        while (machines_.size() < groups_.size()) machines_.push_back(std::make_unique<Machine>(s_));
+        std::vector<bool> done(groups_.size());
+        for (std::size_t w = 0; w < groups_.size(); ++w) machines_[w]->start(place, groups_[w]);
+        for (bool some = true; some;) {
+            some = false;
+            for (std::size_t w = 0; w < groups_.size(); ++w) {
+                if (done[w]) continue;
+                done[w] = machines_[w]->run() == Machine::Status::done;
+                some |= !done[w];
+            }
+        }
+    }
+
+    /// What of the box the run did not settle.
+    void split(Box box) {
+        for (unsigned k = kFirstLoopAxis; k-- > 0;) {
+            const auto settled = static_cast<u64>(s_.domain.extent[k]);
+            if (settled >= box.extent[k]) continue;
+            Box rest = box;
+            rest.low[k] += settled;
+            rest.extent[k] -= settled;
+            boxes_.push_back(rest);
+            box.extent[k] = settled;
+        }
+    }
+
+    /// Points spread evenly over what is left, in a fixed order.
+    void sample() {
+        constexpr u64 points = 96;
+        double total = 0;
+        for (const Box& b : boxes_) total += b.volume();
+        collector_.mark_sampled();
+        double before = 0;
+        std::size_t at = 0;
+        for (u64 k = 0; k < points; ++k) {
+            const double want = (static_cast<double>(k) + 0.5) / points * total;
+            while (at + 1 < boxes_.size() && before + boxes_[at].volume() <= want) before += boxes_[at++].volume();
+            const Box& box = boxes_[at];
+            // A point within the box: mixed radix digits, the last scrambled so that no axis is always taken alike.
+            u64 index = static_cast<u64>(std::max(0.0, want - before));
+            Box one = box;
+            for (unsigned a = 0; a < kFirstLoopAxis; ++a) {
+                one.low[a] += (index + k * 7) % box.extent[a];
+                index /= box.extent[a];
+                one.extent[a] = 1;
+            }
+            s_.steps = std::min(s_.steps, s_.budget - s_.budget / 4);
+            evaluate(one, true, total / points);
+        }
+        boxes_.clear();
+    }
+
+    Session& s_;
+    Collector& collector_;
+    const EvaluatorOptions& options_;
+    std::vector<WarpGroup> groups_;
+    std::vector<Box> boxes_;
+    std::vector<std::unique_ptr<Machine>> machines_;
+};
+
+}  // namespace
+
+LaunchFacts Evaluator::evaluate(const Launch& launch) const {
+    const Program& program = prepared_->program;
+    if (program.functions.empty() || launch.block.count() == 0 || launch.grid.count() == 0) {
+        LaunchFacts nothing;
+        nothing.phases.resize(1);
+        nothing.basis = CountBasis::unknown;
+        return nothing;
+    }
+    Session session(program, launch);
+    session.budget = prepared_->options.budget;
+    session.cooperative = program.shared_is_read;
+    Collector collector(session);
+    Partition(session, collector, prepared_->options).run();
+    return collector.finish();
+}
+
+}  // namespace flipflop

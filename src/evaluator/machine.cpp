@@ -1,0 +1,413 @@
+// The warp's main loop: pick the earliest group of lanes, run its block, hand its lanes on.
+#include "evaluator/machine.hpp"
+
+#include <bit>
+
+namespace flipflop::eval {
+
+Session::Session(const Program& p, const Launch& l) : program(p), launch(l), memory(p, l) {
+    loop_doubt.assign(p.code->facts.loops.size(), 0);
+    u32 instructions = 0;
+    for (const FunctionProgram& f : p.functions)
+        instructions = std::max(instructions, f.first_instruction + static_cast<u32>(f.code->ir.function->instructions.size()));
+    divergent.assign(instructions, 0);
+    undecided.assign(instructions, 0);
+}
+
+std::vector<WarpGroup> group_warps(const Dim3& block, bool one_by_one) {
+    std::vector<WarpGroup> groups;
+    const u64 threads = block.count();
+    const auto warps = static_cast<u32>((threads + kLanes - 1) / kLanes);
+    const u32 tail = static_cast<u32>(threads % kLanes);
+    const auto valid = [&](u32 w) { return w + 1 == warps && tail ? (1u << tail) - 1 : kAllLanes; };
+    const auto add = [&](u32 first, u32 n0, u32 n1, std::array<i64, 3> step0, std::array<i64, 3> step1) {
+        if (n0 == 0 || n1 == 0) return;
+        WarpGroup g;
+        g.first = first;
+        g.count = {n0, n1};
+        g.tid_step = {step0, step1};
+        g.warp_step = {1, i64{n0}};
+        g.valid = valid(first);
+        groups.push_back(g);
+    };
+    const auto singly = [&](u32 from) {
+        for (u32 w = from; w < warps; ++w) add(w, 1, 1, {}, {});
+    };
+    const u32 x = block.x, y = block.y, z = block.z;
+    if (one_by_one) {
+        singly(0);
+    } else if (x % kLanes == 0) {
+        for (u32 k = 0; k < z; ++k) add(k * y * (x / kLanes), x / kLanes, y, {kLanes, 0, 0}, {0, 1, 0});
+    } else if (y == 1 && z == 1) {
+        add(0, x / kLanes, 1, {kLanes, 0, 0}, {});
+        singly(x / kLanes);
+    } else if (kLanes % x == 0) {
+        const u32 rows = kLanes / x;
+        if (y % rows == 0) {
+            add(0, y / rows, z, {0, rows, 0}, {0, 0, 1});
+        } else if (z == 1) {
+            add(0, y / rows, 1, {0, rows, 0}, {});
+            singly(y / rows);
+        } else if (rows % y == 0) {
+            const u32 planes = rows / y;
+            add(0, z / planes, 1, {0, 0, planes}, {});
+            singly(z / planes);
+        } else {
+            singly(0);
+        }
+    } else {
+        singly(0);
+    }
+    return groups;
+}
+
+void Machine::start(const Place& place, const WarpGroup& group) {
+    for (Activation& a : stack_) s_.pool.push_back(std::move(a.slots));
+    stack_.clear();
+    place_ = place;
+    group_ = group;
+    phase_ = exited_ = 0;
+    occurrences_.assign(p_.memory.size(), 0);
+    local_.clear();
+    push(0, group.valid);
+}
+
+void Machine::push(u32 function, u32 mask) {
+    const FunctionProgram& f = p_.functions[function];
+    Activation a;
+    a.function = function;
+    if (!s_.pool.empty()) {
+        a.slots = std::move(s_.pool.back());
+        s_.pool.pop_back();
+    }
+    a.slots.resize(f.slots);
+    for (const u32 s : f.variables) {
+        Value& v = a.slots[s];
+        v.known = v.tainted = v.reason = 0;
+        v.axes = 0;
+        v.uniform = false;
+        v.stride = {};
+    }
+    for (const auto& [slot, bits] : f.constants) {
+        Value& v = a.slots[slot];
+        v = Value{};
+        v.lane.fill(bits);
+        v.known = kAllLanes;
+        v.uniform = true;
+    }
+    for (const auto& [slot, which] : f.specials) {
+        a.slots[slot] = Value{};
+        set_special(a.slots[slot], which);
+        if (!a.slots[slot].known) a.slots[slot].reason = 0x80000000u | static_cast<u32>(which);
+    }
+    a.pending.assign(f.blocks.size(), 0);
+    a.weights.assign(f.blocks.size(), 1.0f);
+    a.nonempty.assign((f.blocks.size() + 63) / 64, 0);
+    a.loops.resize(f.loops.size());
+    a.alive = a.entered = mask;
+    stack_.push_back(std::move(a));
+    if (!f.blocks.empty()) go(stack_.back(), kNone, 0, mask, 1.0f);
+}
+
+void Machine::set_special(Value& v, ptx::Special which) {
+    using S = ptx::Special;
+    const Dim3& b = s_.launch.block;
+    const Dim3& g = s_.launch.grid;
+    const auto flat = [&](u64 value) { v.lane.fill(value); v.known = kAllLanes; v.uniform = true; };
+    const auto move = [&](unsigned axis, i64 step) {
+        if (!step || s_.domain.extent[axis] <= 1) return;
+        v.stride[axis] += step;
+        v.axes = static_cast<Axes>(v.axes | (1u << axis));
+    };
+    const u32 warp = group_.first + static_cast<u32>(place_.warp[0] * group_.warp_step[0] + place_.warp[1] * group_.warp_step[1]);
+    const auto thread = [&](unsigned dim) {
+        for (u32 l = 0; l < kLanes; ++l) {
+            const u64 t = u64{warp} * kLanes + l;
+            v.lane[l] = dim == 0 ? t % b.x : dim == 1 ? t / b.x % b.y : t / b.x / b.y;
+        }
+        v.known = kAllLanes;
+        v.uniform = std::all_of(v.lane.begin(), v.lane.end(), [&](u64 t) { return t == v.lane[0]; });
+        for (unsigned k = 0; k < kWarpAxes; ++k) move(kBlockAxes + k, group_.tid_step[k][dim]);
+    };
+    const auto block = [&](unsigned dim) { flat(place_.block[dim]); move(dim, 1); };
+    const Dim3 c = s_.launch.cluster.value_or(Dim3{});
+    const std::array<u32, 3> cluster{std::max(1u, c.x), std::max(1u, c.y), std::max(1u, c.z)};
+    const std::array<u32, 3> grid{g.x, g.y, g.z};
+    // Within one cluster the cluster's index stands still and the block's place in it moves.
+    const auto within_cluster = [&](unsigned dim) {
+        const u64 at = place_.block[dim] % cluster[dim];
+        if (cluster[dim] > 1) s_.domain.set(dim, std::min<i64>(s_.domain.extent[dim], static_cast<i64>(cluster[dim] - at)));
+        return at;
+    };
+    switch (which) {
+    case S::tid_x: thread(0); break;
+    case S::tid_y: thread(1); break;
+    case S::tid_z: thread(2); break;
+    case S::ntid_x: flat(b.x); break;
+    case S::ntid_y: flat(b.y); break;
+    case S::ntid_z: flat(b.z); break;
+    case S::ctaid_x: block(0); break;
+    case S::ctaid_y: block(1); break;
+    case S::ctaid_z: block(2); break;
+    case S::nctaid_x: flat(g.x); break;
+    case S::nctaid_y: flat(g.y); break;
+    case S::nctaid_z: flat(g.z); break;
+    case S::laneid: case S::lanemask_eq: case S::lanemask_le: case S::lanemask_lt: case S::lanemask_ge: case S::lanemask_gt:
+        for (u32 l = 0; l < kLanes; ++l) {
+            const u32 below = (1u << l) - 1, self = 1u << l;
+            v.lane[l] = which == S::laneid        ? l
+                        : which == S::lanemask_eq ? self
+                        : which == S::lanemask_le ? below | self
+                        : which == S::lanemask_lt ? below
+                        : which == S::lanemask_ge ? ~below
+                                                  : ~(below | self);
+        }
+        v.known = kAllLanes;
+        break;
+    case S::warpid:
+        // The ISA allows it to change; every known implementation numbers warps by thread index (PTX ISA 10.4).
+        flat(warp);
+        for (unsigned k = 0; k < kWarpAxes; ++k) move(kBlockAxes + k, group_.warp_step[k]);
+        break;
+    case S::nwarpid: break;
+    case S::is_explicit_cluster: flat(s_.launch.cluster.has_value()); break;
+    case S::clusterid_x: case S::clusterid_y: case S::clusterid_z: {
+        const auto dim = static_cast<unsigned>(which) - static_cast<unsigned>(S::clusterid_x);
+        (void)within_cluster(dim);
+        flat(place_.block[dim] / cluster[dim]);
+        if (cluster[dim] == 1) move(dim, 1);
+        break;
+    }
+    case S::nclusterid_x: case S::nclusterid_y: case S::nclusterid_z: {
+        const auto dim = static_cast<unsigned>(which) - static_cast<unsigned>(S::nclusterid_x);
+        flat((grid[dim] + cluster[dim] - 1) / cluster[dim]);
+        break;
+    }
+    case S::cluster_ctaid_x: case S::cluster_ctaid_y: case S::cluster_ctaid_z: {
+        const auto dim = static_cast<unsigned>(which) - static_cast<unsigned>(S::cluster_ctaid_x);
+        flat(within_cluster(dim));
+        if (cluster[dim] > 1) move(dim, 1);
+        break;
+    }
+    case S::cluster_nctaid_x: flat(cluster[0]); break;
+    case S::cluster_nctaid_y: flat(cluster[1]); break;
+    case S::cluster_nctaid_z: flat(cluster[2]); break;
+    case S::cluster_ctarank: {
+        u64 rank = 0, scale = 1;
+        for (unsigned d = 0; d < 3; ++d) { rank += within_cluster(d) * scale; scale *= cluster[d]; }
+        flat(rank);
+        scale = 1;
+        for (unsigned d = 0; d < 3; ++d) { if (cluster[d] > 1) move(d, static_cast<i64>(scale)); scale *= cluster[d]; }
+        break;
+    }
+    case S::cluster_nctarank: flat(u64{cluster[0]} * cluster[1] * cluster[2]); break;
+    case S::dynamic_smem_size: flat(s_.launch.dynamic_shared_bytes); break;
+    case S::total_smem_size: case S::aggr_smem_size:
+        flat((p_.map.static_shared + s_.launch.dynamic_shared_bytes + 127) / 128 * 128);
+        break;
+    default: break;     // %clock, %smid, %gridid, ...: what the hardware decides
+    }
+}
+
+void Machine::post(Activation& a, u32 block, u32 mask, float weight) {
+    const u32 order = fn(a).blocks[block].order;
+    if (!a.pending[order]) a.weights[order] = weight;
+    a.pending[order] |= mask;
+    a.weights[order] = std::max(a.weights[order], weight);
+    a.nonempty[order / 64] |= u64{1} << (order % 64);
+}
+
+/// The lane rule: the earliest group in loop-aware order runs; a loop's next iteration begins when nothing is left of the
+/// present one.
+bool Machine::next_block(Activation& a) {
+    u32 first = kNone;
+    for (std::size_t w = 0; w < a.nonempty.size(); ++w)
+        if (a.nonempty[w]) { first = static_cast<u32>(w * 64 + static_cast<unsigned>(std::countr_zero(a.nonempty[w]))); break; }
+    u32 best = kNone;
+    for (const u32 l : a.parked) {
+        const LoopProgram& loop = fn(a).loops[l];
+        if (first != kNone && first < loop.order_end) continue;     // lanes before it, or still in it
+        const bool inner_waits = std::any_of(a.parked.begin(), a.parked.end(), [&](u32 other) {
+            const LoopProgram& o = fn(a).loops[other];
+            return other != l && o.order_begin >= loop.order_begin && o.order_end <= loop.order_end;
+        });
+        if (inner_waits) continue;
+        if (best == kNone || loop.order_begin < fn(a).loops[best].order_begin) best = l;
+    }
+    if (best != kNone) {
+        a.parked.erase(std::find(a.parked.begin(), a.parked.end(), best));
+        LoopState& state = a.loops[best];
+        a.block = fn(a).loops[best].header;
+        a.mask = std::exchange(state.parked, 0);
+        a.weight = a.weights[fn(a).blocks[a.block].order];
+    } else if (first != kNone) {
+        a.block = fn(a).by_order[first];
+        a.mask = std::exchange(a.pending[first], 0);
+        a.weight = a.weights[first];
+        a.nonempty[first / 64] &= ~(u64{1} << (first % 64));
+    } else {
+        return false;
+    }
+    a.mask &= ~exited_;
+    a.op = fn(a).blocks[a.block].begin;
+    if (!a.mask) return next_block(a);
+    if (!a.regions.empty()) close_regions(a, a.block);
+    const u32 l = fn(a).blocks[a.block].loop;
+    if (l != kNone && fn(a).loops[l].header == a.block) at_header(a, l, a.mask);
+    return true;
+}
+
+Doubt Machine::doubt_of(const Activation& a, u32 mask) const {
+    Doubt worst = Doubt::none;
+    for (const Activation& each : stack_) {
+        if (!(each.taint & mask)) continue;
+        for (const Region& r : each.regions)
+            if (r.mask & mask) worst = std::max(worst, r.doubt);
+    }
+    (void)a;
+    return worst;
+}
+
+void Machine::count(Activation& a, u32 unit, u32 mask, u32 maybe) {
+    const u32 both = mask | maybe;
+    if (!both) return;
+    const double doubtful = maybe || (a.taint & both) || stack_.size() > 1 ? (maybe || doubt_of(a, both) != Doubt::none ? 1.0 : 0.0) : 0.0;
+    const auto units = static_cast<u32>(p_.units.size());
+    s_.trace.page().add(phase_ * units + unit, static_cast<double>(a.weight), static_cast<double>(a.weight) * std::popcount(both), doubtful * a.weight);
+}
+
+/// Values written under an undecided branch are good only where that branch's arm must have been taken.
+void Machine::settle_taint(Activation& a, const MicroOp& op, u32 mask) {
+    const FunctionProgram& f = fn(a);
+    const BlockProgram& here = f.blocks[a.block];
+    const auto check = [&](u32 slot) {
+        Value& v = a.slots[slot];
+        if (!(v.tainted & mask) || v.writer == a.block) return;
+        const BlockProgram& there = f.blocks[v.writer];
+        if (there.dominator_in <= here.dominator_in && here.dominator_out <= there.dominator_out) return;
+        v.known &= ~v.tainted;
+        v.tainted = 0;
+    };
+    if (op.guard != kNone) check(op.guard);
+    for (const u32 s : op.src)
+        if (s != kNone) check(s);
+    if (op.op == Op::pack || op.op == Op::store)
+        for (u32 k = 0; k < op.list_count; ++k)
+            if (f.lists[op.list + k] != kNone) check(f.lists[op.list + k]);
+}
+
+void Machine::mark_taint(Activation& a, const MicroOp& op, u32 mask, u32 maybe) {
+    const auto mark = [&](u32 slot) {
+        Value& v = a.slots[slot];
+        v.known &= ~maybe;
+        const u32 under = mask & a.taint;
+        const u32 older = v.tainted & ~mask;
+        if (under && older && v.writer != a.block) v.known &= ~older;
+        v.tainted = (v.writer == a.block ? older : 0) | under;
+        if (under) v.writer = a.block;
+    };
+    for (const u32 d : op.dst)
+        if (d != kNone) mark(d);
+    if (op.op == Op::load)
+        for (u32 k = 0; k < op.list_count; ++k)
+            if (fn(a).lists[op.list + k] != kNone) mark(fn(a).lists[op.list + k]);
+}
+
+bool Machine::execute(Activation& a) {
+    const FunctionProgram& f = fn(a);
+    const u32 end = f.blocks[a.block].end;
+    const u32 block = a.block;
+    while (a.op < end) {
+        const MicroOp& op = f.ops[a.op++];
+        ++s_.steps;
+        if (a.tainted_once) settle_taint(a, op, a.mask);
+        u32 mask = a.mask, maybe = 0;
+        if (op.guard != kNone && op.op != Op::branch && op.op != Op::brx && op.op != Op::leave) {
+            const Decision d = decide(a, op.guard, op.guard_negated, a.mask);
+            mask = d.yes;
+            maybe = d.maybe;
+            if (!(mask | maybe)) continue;
+        }
+        switch (op.op) {
+        case Op::count: count(a, op.payload, mask, maybe); continue;
+        case Op::branch: branch(a, op); a.block = kNone; return true;
+        case Op::brx: branch_index(a, op); a.block = kNone; return true;
+        case Op::leave: {
+            const Decision d = decide(a, op.guard, op.guard_negated, a.mask);
+            if (d.maybe) {
+                undecided(a, op, d, kNone, f.blocks[block].fall_through);
+            } else {
+                if (d.yes) { exit_loops(a, block, kNone, d.yes); leave(a, d.yes, op.mode == 1); }
+                if (d.no) go(a, block, f.blocks[block].fall_through, d.no, a.weight);
+            }
+            a.block = kNone;
+            return true;
+        }
+        case Op::call: {
+            const CallOp& call = p_.calls[op.payload];
+            if (call.callee == kNone || stack_.size() > 24) continue;
+            const u32 index = a.op - 1;
+            push(call.callee, mask | maybe);
+            Activation& callee = stack_.back();
+            Activation& caller = stack_[stack_.size() - 2];
+            callee.call = index;
+            for (const auto& [mine, theirs] : call.in) {
+                if (mine == kNone || theirs == kNone) continue;
+                callee.slots[theirs] = caller.slots[mine];
+                callee.slots[theirs].tainted = 0;
+            }
+            return false;
+        }
+        case Op::barrier:
+            s_.trace.page().barrier_lanes += std::popcount(mask | maybe) * static_cast<double>(a.weight);
+            phase_ = op.payload + 1;
+            if (s_.observer) s_.observer->at_barrier(*this);
+            if (s_.cooperative) return false;
+            continue;
+        case Op::load: case Op::store: case Op::access: memory(a, op, mask, maybe); break;
+        case Op::isspacep: isspacep(a, op, mask | maybe); break;
+        default:
+            operate(f, op, a.slots.data(), {mask | maybe, a.alive}, s_.domain, reason_of(a, op));
+            if (s_.observer) s_.observer->operated(*this, op, mask | maybe);
+        }
+        if (maybe || a.tainted_once) mark_taint(a, op, mask | maybe, maybe);
+    }
+    a.block = kNone;
+    go(a, block, f.blocks[block].fall_through, a.mask, a.weight);
+    return true;
+}
+
+/// The top activation has no lanes left: its results go to the caller, which goes on.
+void Machine::finish() {
+    Activation done = std::move(stack_.back());
+    stack_.pop_back();
+    if (!stack_.empty()) {
+        Activation& caller = top();
+        const MicroOp& op = fn(caller).ops[done.call];
+        caller.mask &= ~exited_;
+        for (const auto& [theirs, mine] : p_.calls[op.payload].out) {
+            if (theirs == kNone || mine == kNone) continue;
+            const Value& v = done.slots[theirs];
+            // A value written under a branch of the callee that was never decided is not known to have been.
+            const u32 who = done.entered & caller.mask, known = v.known & ~v.tainted & who;
+            write_lanes(caller.slots[mine], v.lane.data(), known, v.uniform, v.stride, v.axes, {who, caller.alive}, s_.domain, v.reason);
+        }
+    }
+    s_.pool.push_back(std::move(done.slots));
+}
+
+Machine::Status Machine::run() {
+    while (!stack_.empty()) {
+        Activation& a = top();
+        if (a.block == kNone && !next_block(a)) {
+            finish();
+            continue;
+        }
+        if (!a.mask) { a.block = kNone; continue; }
+        const std::size_t depth = stack_.size();
+        if (!execute(a) && stack_.size() == depth) return Status::barrier;
+    }
+    return Status::done;
+}
+
+}  // namespace flipflop::eval

@@ -1,0 +1,58 @@
+// Owns: what can be read back: parameters, initialised and given arrays (the same for the whole launch), shared memory
+// of a block, local memory of a warp's lanes. Invariant: a byte that was not given or written by a followed store is
+// not known.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "evaluator/operate.hpp"
+
+namespace flipflop::eval {
+
+/// Contents that no thread of the launch changes.
+class LaunchMemory {
+public:
+    LaunchMemory(const Program& program, const Launch& launch);
+    /// Reads `bytes` little-endian at an address of param, constant or global space; false when any byte is unknown.
+    [[nodiscard]] bool read(ptx::Space space, u64 address, unsigned bytes, u64& value) const;
+    /// Is anything at all known near there?
+    [[nodiscard]] bool holds(ptx::Space space, u64 address) const;
+
+private:
+    struct Image { u64 address{}; std::vector<std::uint8_t> bytes; std::vector<bool> known; };
+    [[nodiscard]] const Image* find(ptx::Space space, u64 address) const;
+    Image parameters_;
+    std::vector<Image> constants_, globals_;     ///< by address
+};
+
+/// Bytes of one block's shared memory.
+class SharedShadow {
+public:
+    void reset(u64 bytes) { data_.assign(bytes, 0); known_.assign(bytes, false); }
+    void store(u64 address, unsigned bytes, u64 value, bool known);
+    void forget_all() { known_.assign(known_.size(), false); }
+    [[nodiscard]] bool load(u64 address, unsigned bytes, u64& value) const;
+
+private:
+    std::vector<std::uint8_t> data_;
+    std::vector<bool> known_;
+};
+
+/// Local memory of a warp, kept as values by offset so that what moves with the domain still does when read back.
+class LocalShadow {
+public:
+    void clear() { cells_.clear(); }
+    void store(const Value& address, i64 offset, unsigned bytes, const Value& value, u32 known_address, Lanes lanes, Domain& domain, u32 reason);
+    void load(const Value& address, i64 offset, unsigned bytes, u32 known_address, Lanes lanes, Domain& domain, u32 reason, Value& out);
+    /// Advances everything along a summarised loop.
+    template <class F>
+    void for_each(const F& f) { for (auto& [place, value] : cells_) f(value); }
+    [[nodiscard]] bool empty() const { return cells_.empty(); }
+
+private:
+    std::map<std::pair<u64, unsigned>, Value> cells_;
+};
+
+}  // namespace flipflop::eval
