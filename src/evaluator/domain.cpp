@@ -1,6 +1,6 @@
 // How a box shrinks under a linear bound: the axis that moves the value most gives way first, because that cuts off the
 // fewest points (the last block of a grid and not the last warp of every block).
-#include <algorithm>
+#include <utility>
 
 #include "evaluator/value.hpp"
 
@@ -17,7 +17,8 @@ void Domain::limit(i128 slack, const Strides& stride, int sign) {
         order[count++] = a;
     }
     if (reach <= slack) return;
-    std::sort(order.begin(), order.begin() + count, [&](unsigned a, unsigned b) { return step(a) > step(b); });
+    for (unsigned k = 1; k < count; ++k)
+        for (unsigned j = k; j > 0 && step(order[j]) > step(order[j - 1]); --j) std::swap(order[j], order[j - 1]);
     for (unsigned k = 0; k < count && reach > slack; ++k) {
         const unsigned a = order[k];
         const i128 others = reach - step(a) * (extent[a] - 1);
