@@ -46,6 +46,8 @@ private:
 void unpack_ptx(std::string_view bytes, const std::string& name, Collector& to);
 void unpack_cuobjdump(std::string_view bytes, const std::string& name, Collector& to);
 void unpack_fatbins(std::string_view bytes, const std::string& name, Collector& to);  ///< one or more, with padding between
+/// Exactly one fatbin, all of whose entries fit. `steps` loses one for each entry; at 0 the answer is no.
+[[nodiscard]] bool is_sound_fatbin(std::string_view bytes, std::uint64_t& steps);
 void unpack_elf(std::string_view bytes, const std::string& name, Collector& to);
 void unpack_archive(std::string_view bytes, const std::string& name, Collector& to);
 

@@ -1,6 +1,7 @@
 // ELF (System V ABI, chapter 4) as far as device code needs it: the sections .nv_fatbin and __nv_relfatbin of host
-// objects, and what a cubin (machine 190) is for.
+// objects, fatbins among their data, and what a cubin (machine 190) is for.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -55,14 +56,22 @@ std::string cubin_architecture(string_view elf, Layout layout) {
     return fmt::format("sm_{}{}", newer ? (*flags >> 8) & 0xff : *flags & 0xff, accelerated ? "a" : "");
 }
 
-/// Without a section table (removed by some strippers) device code is found by its magic number.
-void scan_for_fatbins(string_view elf, const std::string& name, Collector& to) {
-    std::size_t at = 0;
-    while ((at = elf.find(kFatbinMagic, at)) != string_view::npos) {
+/// Device code outside the sections that nvcc makes for it: libraries that load modules by hand keep fatbins among
+/// their data (libcufft: 8,000 of them), and some strippers remove the section table. Found by the first eight bytes.
+/// What only looks like a fatbin is no error here; a file made of such looks would take forever, and is one.
+constexpr std::uint64_t kSearchSteps = 4'000'000;
+void search_for_fatbins(string_view elf, std::uint64_t from, std::uint64_t to_byte, const std::string& name, std::uint64_t& steps, Collector& to) {
+    std::uint64_t at = from;
+    while (at < to_byte) {
+        const void* found = ::memmem(elf.data() + at, static_cast<std::size_t>(to_byte - at), kFatbinMagic.data(), kFatbinMagic.size());
+        if (found == nullptr) return;
+        at = static_cast<std::uint64_t>(static_cast<const char*>(found) - elf.data());
         const auto bytes = number_at<std::uint64_t>(elf, at + 8);
-        const auto whole = bytes && *bytes <= elf.size() ? slice(elf, at, *bytes + 16) : std::nullopt;
-        if (whole) unpack_fatbins(*whole, name, to);
-        at += whole ? whole->size() : kFatbinMagic.size();
+        const auto whole = bytes && *bytes < to_byte - at ? slice(elf, at, *bytes + 16) : std::nullopt;
+        const bool sound = whole && at + whole->size() <= to_byte && is_sound_fatbin(*whole, steps);
+        if (steps == 0) return to.limit(name, "holds too much that looks like device code and is none");
+        if (sound) unpack_fatbins(*whole, name, to);
+        at += sound ? whole->size() : kFatbinMagic.size();
     }
 }
 
@@ -101,9 +110,10 @@ void unpack_elf(string_view elf, const std::string& name, Collector& to) {
     const auto machine = number_at<std::uint16_t>(elf, 18);
     if (machine == kCudaMachine) return to.add_cubin(name, cubin_architecture(elf, layout), elf.size());
 
+    std::uint64_t steps = kSearchSteps;
     const auto table = layout.word(elf, layout.wide ? 40 : 32);
     if (!table) return to.damaged(name, "the ELF header is cut off");
-    if (*table == 0) return scan_for_fatbins(elf, name, to);
+    if (*table == 0) return search_for_fatbins(elf, 0, elf.size(), name, steps, to);
     const auto sections = section_table(elf, layout, *table);
     if (!sections) return to.damaged(name, sections.error());
 
@@ -118,9 +128,11 @@ void unpack_elf(string_view elf, const std::string& name, Collector& to) {
         const auto content = slice(elf, begin, bytes);
         if (!content) return to.damaged(name, fmt::format("the device code at byte {} ({} bytes) reaches past the end of the file", begin, bytes));
         if (begin < end) return to.damaged(name, fmt::format("sections of device code overlap at byte {}", begin));
+        search_for_fatbins(elf, end, begin, name, steps, to);
         unpack_fatbins(*content, name, to);
         end = begin + bytes;
     }
+    search_for_fatbins(elf, end, elf.size(), name, steps, to);
 }
 
 }  // namespace flipflop

@@ -77,6 +77,19 @@ void walk_entries(string_view entries, const std::string& name, Collector& to) {
 
 }  // namespace
 
+bool is_sound_fatbin(string_view bytes, std::uint64_t& steps) {
+    if (number_at<std::uint32_t>(bytes, 0) != kMagic || number_at<std::uint64_t>(bytes, 8) != bytes.size() - kContainerHeader) return false;
+    std::uint64_t at = kContainerHeader;
+    while (at < bytes.size()) {
+        if (steps == 0 || --steps == 0) return false;
+        const auto header_bytes = number_at<std::uint32_t>(bytes, at + 4);
+        const auto payload_bytes = number_at<std::uint64_t>(bytes, at + 8);
+        if (!payload_bytes || *header_bytes < kEntryHeader || !slice(bytes, at + *header_bytes, *payload_bytes)) return false;
+        at += *header_bytes + *payload_bytes;
+    }
+    return true;
+}
+
 void unpack_fatbins(string_view bytes, const std::string& name, Collector& to) {
     std::uint64_t at = 0;
     for (;;) {

@@ -93,6 +93,15 @@ TEST_CASE("An ELF file without section table is searched for device code", "[inp
     CHECK(texts_of(read_input_bytes(bytes, "stripped")) == std::vector<std::string>{kBig});
 }
 
+TEST_CASE("Fatbins among the data of a library are found, and what only looks like one is passed over", "[inputs]") {
+    const std::string one = fatbin({FatbinEntry::zstd(kBig)}), two = fatbin({FatbinEntry{}});
+    const std::string looks_so = one.substr(0, 8) + std::string(32, 'x');
+    const auto input = read_input_bytes(elf({{".rodata", "abc" + one + looks_so}, {".nv_fatbin", two}, {".ldata", two + two + one.substr(0, 60)}}), "lib.so");
+    REQUIRE(input);
+    CHECK(texts_of(input) == std::vector<std::string>{kBig, std::string{kPtx}, std::string{kPtx}, std::string{kPtx}});
+    CHECK(input->diagnostics.empty());
+}
+
 TEST_CASE("Static archives: short and long names, odd lengths, members of any kind", "[inputs]") {
     const std::string object = elf({{".nv_fatbin", fatbin({FatbinEntry::zstd(kBig)})}});
     const auto input = read_input_bytes(
@@ -186,6 +195,30 @@ TEST_CASE("Too many entries, overlapping sections, broken tables", "[inputs][hos
     CHECK(error_id(read_input_bytes(lying, "lib.a")) == "FF0807");
     lying.replace(8 + 48, 10, "-1        ");
     CHECK(error_id(read_input_bytes(lying, "lib.a")) == "FF0807");
+}
+
+TEST_CASE("Device code that only seems to be there does not take forever", "[inputs][hostile]") {
+    // Each 64 bytes begin another chain of entries that all fit, up to the last: a million times a million steps.
+    std::string link;
+    put<std::uint32_t>(link, 0xBA55ED50);                        // seen as a container here ...
+    put<std::uint16_t>(link, 1);
+    put<std::uint16_t>(link, 16);
+    put<std::uint64_t>(link, 0);
+    put<std::uint32_t>(link, 0);
+    put<std::uint32_t>(link, 64);                                // ... and as an entry from byte 16 on
+    put<std::uint64_t>(link, 0);
+    link.resize(64, '\0');
+    std::string chain;
+    for (std::uint64_t i = 0, links = 100'000; i < links; ++i) {
+        std::string one = link;
+        const std::uint64_t rest = (links - i) * 64 + 1 - 16;    // one byte more than there are entries
+        for (std::size_t b = 0; b < 8; ++b) one[8 + b] = static_cast<char>(rest >> (8 * b));
+        chain += one;
+    }
+    const auto input = read_input_bytes(elf({{".nv_fatbin", fatbin({FatbinEntry{}})}, {".ldata", chain + "x"}}), "k.so");
+    REQUIRE(input);
+    CHECK(input->texts.size() == 1);
+    CHECK(error_id(input) == "FF0808");
 }
 
 TEST_CASE("No mutation of a container does harm", "[inputs][hostile]") {

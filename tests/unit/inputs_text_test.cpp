@@ -6,6 +6,7 @@
 
 #include "catch.hpp"
 #include "flipflop/inputs.hpp"
+#include "inputs/sha256.hpp"
 #include "inputs/sniff.hpp"
 #include "inputs_support.hpp"
 
@@ -23,6 +24,14 @@ TEST_CASE("SHA-256 of the vectors of FIPS 180-4 and of every tail length", "[inp
     CHECK(sha256(std::string(56, 'x')) == "04c26261370ee7541549d16dee320c723e3fd14671e66a099afe0a377c16888e");
     CHECK(sha256(std::string(63, 'x')) == "75220b47218278e656f2013bb8f0c455a25eaf01e86c64924e9d48d89776d6f2");
     CHECK(sha256(std::string(64, 'x')) == "7ce100971f64e7001e8fe5a51973ecdfe1ced42befe7ee8d5fd6219506b5393c");
+}
+
+TEST_CASE("SHA-256 by the processor's instructions equals the portable one", "[inputs]") {
+    std::string bytes;
+    for (int i = 0; i < 300; ++i) {
+        CHECK(sha256(bytes) == sha256_portable(bytes));
+        bytes += static_cast<char>(i * 131 + 7);
+    }
 }
 
 TEST_CASE("Content is told by what it is, not by its name", "[inputs]") {
