@@ -436,7 +436,8 @@ bool Grid::step(Thread& thread) {
         active = (*guard != 0) != instruction.guard_negated;
     }
     executed_.insert({thread.linear / 32, key(frame)});
-    if (active) outcome_.thread_ops[static_cast<std::size_t>(form.instruction_class)] += 1;
+    // A branch is executed whichever way its guard sends the lane.
+    if (active || form.opcode == Opcode::bra) outcome_.thread_ops[static_cast<std::size_t>(form.instruction_class)] += 1;
     if (!active) {
         advance(frame, frame.pc + 1);
         return true;
