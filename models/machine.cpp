@@ -231,6 +231,12 @@ Machine make_machine(const GpuProfile& gpu) {
     fill_memory(machine, look);
     fill_latency(machine, look);
     fill_power(machine, look);
+    if (const SourcedCurve* curve = gpu.curve("core_voltage_mv")) machine.voltage_mv = *curve;
+    if (const SourcedCurve* curve = gpu.curve("idle_power_w")) machine.idle_curve_w = *curve;
+    if (machine.awake_w.known && machine.idle_boost_w.known && machine.idle_boost_w.value > machine.awake_w.value) {
+        // A busy board's constant part cannot lie below what the same board idles at: the fitted figure is this board's own.
+        if (machine.idle_boost_w.basis == Basis::assumed) machine.idle_boost_w = machine.awake_w;
+    }
     machine.hbm = gpu.memory_type.find("HBM") != std::string::npos;
     machine.time_calibrated = look.fitted("dram_log_sigma");
     machine.power_calibrated = look.fitted("power_log_sigma");

@@ -45,6 +45,7 @@ struct Machine {
     // Power.
     Quantity idle_w, idle_boost_w, awake_w, sm_w, limit_w, cap_factor;
     Quantity ridge_mhz, voltage_slope;
+    SourcedCurve voltage_mv, idle_curve_w;            ///< empty where not measured
     Quantity e_fma, e_imad, e_alu, e_half, e_xu, e_fp64, e_front, e_tensor;   ///< pJ
     Quantity e_dram, e_l2, e_l1, e_shared;                                    ///< pJ per byte
     std::array<float, kMachineOps> op_pj{};           ///< of one thread's operation

@@ -53,15 +53,17 @@ PowerNumbers at_clock(const Joules& energy, const BlockWork& work, const Resourc
 struct Settled { PowerNumbers numbers; BlockWork work; double clock{}; bool limited{}; };
 
 /// The clock at which the board settles: the one asked for, or the highest at which the power fits under the limit.
-Settled settle(const LaunchFacts& launch, const ResourceUse& use, const Machine& gpu, const Joules& energy, double asked, double limit, bool warm) {
-    auto at = [&](double clock) {
+Settled settle(const LaunchFacts& launch, const ResourceUse& use, const Machine& gpu, const Joules& energy, BlockWork work_at_asked, double asked,
+               double limit, bool warm) {
+    auto with = [&](BlockWork work, double clock) {
         Settled result;
-        result.work = block_work(launch, use, gpu, warm, clock);
+        result.work = std::move(work);
         result.numbers = at_clock(energy, result.work, use, gpu, clock);
         result.clock = clock;
         return result;
     };
-    Settled top = at(asked);
+    auto at = [&](double clock) { return with(block_work(launch, use, gpu, warm, clock), clock); };
+    Settled top = with(std::move(work_at_asked), asked);
     if (top.numbers.power_w <= limit) return top;
     double low = std::min(gpu.min_mhz.value, asked), high = asked;
     for (int i = 0; i < 24 && high - low > 0.01; ++i) {
@@ -144,12 +146,17 @@ void set_intervals(PowerEstimate& out, const Machine& gpu, const PowerNumbers& n
 }  // namespace
 
 double voltage_squared(const Machine& gpu, double clock_mhz) {
+    if (!gpu.voltage_mv.points.empty()) {
+        const double ratio = gpu.voltage_mv.at(clock_mhz) / gpu.voltage_mv.at(gpu.boost_mhz.value);
+        return ratio * ratio;
+    }
     auto volts = [&](double clock) { return 1 + gpu.voltage_slope.value * std::max(0.0, clock - gpu.ridge_mhz.value); };
     const double ratio = volts(clock_mhz) / volts(gpu.boost_mhz.value);
     return ratio * ratio;
 }
 
 double idle_power(const Machine& gpu, double clock_mhz) {
+    if (!gpu.idle_curve_w.points.empty()) return gpu.idle_curve_w.at(clock_mhz);
     if (!gpu.idle_boost_w.known) return gpu.idle_w.value;
     // Measured idle at both ends: flat while the voltage is flat, then with its square (EnergAIzer's two A100s).
     const double floor = voltage_squared(gpu, 0), now = voltage_squared(gpu, clock_mhz);
@@ -165,7 +172,7 @@ double awake_power(const Machine& gpu) {
     return gpu.limit_w.known ? share * gpu.limit_w.value : idle;
 }
 
-PowerResult estimate_power(const KernelFacts& kernel, const LaunchFacts& launch, const ResourceUse& use, const GpuModel& model,
+PowerResult estimate_power(const KernelFacts&, const LaunchFacts& launch, const ResourceUse& use, const GpuModel& model,
                            const OperatingPoint& point) {
     const Machine& gpu = model.prepared().machine;
     PowerResult result;
@@ -177,14 +184,12 @@ PowerResult estimate_power(const KernelFacts& kernel, const LaunchFacts& launch,
     const bool limit_known = point.power_limit_w.has_value() || gpu.limit_w.known;
     const double stated = point.power_limit_w.value_or(gpu.limit_w.value);
     const double limit = limit_known ? stated * gpu.cap_factor.value : 1e300;
-    const BlockWork at_asked = block_work(launch, use, gpu, point.warm_cache, asked);
+    BlockWork at_asked = block_work(launch, use, gpu, point.warm_cache, asked);
     const Joules energy = dynamic_energy(launch, at_asked, gpu);
-    const Settled settled = settle(launch, use, gpu, energy, asked, limit, point.warm_cache);
+    const Settled settled = settle(launch, use, gpu, energy, std::move(at_asked), asked, limit, point.warm_cache);
 
     PowerEstimate out;
-    OperatingPoint settled_point = point;
-    settled_point.clock_mhz = settled.clock;
-    out.time = estimate_time(kernel, launch, use, model, settled_point);
+    out.time = describe_time(launch, settled.work, settled.numbers.time, gpu, point);
     out.clock_mhz = settled.clock;
     const PowerNumbers& n = settled.numbers;
     if (point.terms) {

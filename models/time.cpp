@@ -32,7 +32,7 @@ std::string_view queue_name(const BlockWork& work) {
     return most == shared ? "shared" : most == l1 ? "l1" : most == shuffle ? "shuffle" : "texture";
 }
 
-std::string bound_of(const BlockWork& work, const TimeNumbers& n, const Machine& gpu) {
+std::string bound_of(const BlockWork& work, const TimeNumbers& n) {
     if (n.launch_us >= n.execution_us) return "launch";
     if (n.dram_us >= n.sm_us && n.dram_us >= n.atomic_us) return "dram";
     if (n.atomic_us >= n.sm_us) return "atomic";
@@ -50,7 +50,6 @@ std::string bound_of(const BlockWork& work, const TimeNumbers& n, const Machine&
         }
     }
     if (static_cast<Load>(most) == Load::fma && work.total[static_cast<std::size_t>(Load::imad)] >= largest * 0.5) return "int_mul";
-    (void)gpu;
     return text(static_cast<Load>(most) == Load::lsu ? queue_name(work) : kLoadNames[most]);
 }
 
@@ -203,7 +202,7 @@ private:
 };
 
 // ---- floor and interval -------------------------------------------------------------------------------------------
-Term floor_term(const LaunchFacts& launch, const BlockWork& work, const Machine& gpu, double clock_mhz, bool terms, double total_us) {
+Term floor_term(const LaunchFacts& launch, const BlockWork& work, const Machine& gpu, double clock_mhz, bool terms) {
     const Memory& memory = work.memory;
     const double bytes = memory.compulsory_bytes, missed = memory.dram_read + memory.dram_write;
     std::vector<Term> parts;
@@ -236,7 +235,6 @@ Term floor_term(const LaunchFacts& launch, const BlockWork& work, const Machine&
     Term floor = fold("floor", "us", Fold::max, std::move(parts));
     if (!terms) floor.parts.clear();
     if (!terms) floor.fold = Fold::leaf;
-    (void)total_us;
     return floor;
 }
 
@@ -270,14 +268,8 @@ Width width_of(const LaunchFacts& launch, const BlockWork& work, const TimeNumbe
 
 }  // namespace
 
-TimeEstimate estimate_time(const KernelFacts& kernel, const LaunchFacts& launch, const ResourceUse& use, const GpuModel& model,
-                           const OperatingPoint& point) {
-    (void)kernel;
-    const Machine& gpu = model.prepared().machine;
-    const double clock = std::max(1.0, point.clock_mhz.value_or(gpu.boost_mhz.value));
-    const BlockWork work = block_work(launch, use, gpu, point.warm_cache, clock);
-    const TimeNumbers n = time_numbers(work, use, gpu, clock);
-
+TimeEstimate describe_time(const LaunchFacts& launch, const BlockWork& work, const TimeNumbers& n, const Machine& gpu, const OperatingPoint& point) {
+    const double clock = n.clock_mhz;
     TimeEstimate out;
     out.total = point.terms ? Tree(work, n, gpu, point.warm_cache).total()
                             : leaf("time", n.total_us, "us", Basis::derived, "");
@@ -285,8 +277,8 @@ TimeEstimate estimate_time(const KernelFacts& kernel, const LaunchFacts& launch,
     constexpr double kNinety = 1.645;  // standard deviations that hold 90 % of a normal distribution
     out.interval = {out.total.value * std::exp(-kNinety * width.sigma), out.total.value * std::exp(kNinety * width.sigma)};
     out.interval_basis = width.basis;
-    out.bound_by = bound_of(work, n, gpu);
-    out.floor = floor_term(launch, work, gpu, clock, point.terms, n.total_us);
+    out.bound_by = bound_of(work, n);
+    out.floor = floor_term(launch, work, gpu, clock, point.terms);
     const Memory& memory = work.memory;
     out.traffic.l1_bytes = memory.l1_bytes;
     if (memory.known) {
@@ -302,6 +294,13 @@ TimeEstimate estimate_time(const KernelFacts& kernel, const LaunchFacts& launch,
     out.clock_mhz = clock;
     out.calibrated = gpu.time_calibrated && out.bound_by == "dram";   // what was fitted for this board is its streams
     return out;
+}
+
+TimeEstimate estimate_time(const KernelFacts&, const LaunchFacts& launch, const ResourceUse& use, const GpuModel& model, const OperatingPoint& point) {
+    const Machine& gpu = model.prepared().machine;
+    const double clock = std::max(1.0, point.clock_mhz.value_or(gpu.boost_mhz.value));
+    const BlockWork work = block_work(launch, use, gpu, point.warm_cache, clock);
+    return describe_time(launch, work, time_numbers(work, use, gpu, clock), gpu, point);
 }
 
 TimeEstimate estimate_time(const KernelFacts& kernel, const LaunchFacts& launch, const ResourceUse& use, const GpuProfile& gpu,

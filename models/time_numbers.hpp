@@ -38,6 +38,10 @@ struct TimeNumbers {
 [[nodiscard]] Wave wave_of(const BlockWork& work, const Machine& gpu, double blocks, double active_sms);
 [[nodiscard]] TimeNumbers time_numbers(const BlockWork& work, const ResourceUse& use, const Machine& gpu, double clock_mhz);
 
+/// The numbers dressed: terms, interval, floor, traffic.
+[[nodiscard]] TimeEstimate describe_time(const LaunchFacts& launch, const BlockWork& work, const TimeNumbers& n, const Machine& gpu,
+                                         const OperatingPoint& point);
+
 /// Is this load shared out over the SM's four sub-partitions, so that an uneven number of warps leaves some idle?
 [[nodiscard]] constexpr bool per_scheduler(Load load) { return load != Load::lsu && load != Load::constant; }
 

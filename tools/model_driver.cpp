@@ -1,6 +1,7 @@
 // Answers, line by line on standard input, what the models say of launches that a fit or a validation describes by hand.
 // Built by the Python tools beside it against libflipflop_core; not part of the product.
 //
+// fitted=1 takes the board's coefficients too.
 //   stream gpu=a40 elements=1e8 block=128 resident=2 reads=1 writes=1 stencil=0 bytes=8 fp64=1 [clock=..] [limit=..] [KEY=VALUE of the profile]
 //   roofline gpu=a40 fma=16 steps=4000
 //   fma gpu=a100-pcie-40gb blocks=6912
@@ -43,8 +44,8 @@ LaunchFacts roofline(double sms, double resident, double fma, double steps) {
     facts::put(phase, MachineOp::int_add, steps * warps);
     facts::put(phase, MachineOp::int_compare, steps * warps);
     facts::put(phase, MachineOp::branch, steps * warps);
-    facts::chain(phase, MachineOp::load_global, steps / 4);
-    facts::chain(phase, MachineOp::fp32_fma, fma / 2 * steps / 4);
+    facts::chain(phase, MachineOp::load_global, steps);   // the loop is not unrolled: a step waits for its load
+    facts::chain(phase, MachineOp::fp32_fma, fma / 2 * steps);
     phase.global_load_sectors = 2 * steps * warps * 4;
     phase.global_requests = phase.global_lines = 2 * steps * warps;
     launch.footprint.block_sectors = launch.footprint.block_instruction_sectors = phase.global_load_sectors;
@@ -93,7 +94,7 @@ void answer(const std::string& line) {
         profiles.emplace(name, *loaded);
     }
     GpuProfile gpu = profiles.at(name);
-    gpu.id += " as described";   // fitted coefficients of the board do not count while they are being fitted
+    if (number(fields, "fitted", 0) == 0) gpu.id += " as described";   // a board's coefficients do not count while they are fitted
     fields.erase("gpu");
     OperatingPoint point;
     point.terms = false;

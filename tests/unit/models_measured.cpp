@@ -147,6 +147,48 @@ TEST_CASE("time and power of the FMA loop over the A100's clocks", "[models][mea
     CHECK(power.coverage() > 0.85);
 }
 
+TEST_CASE("roofline of A100, A40 and H200: time over FMAs a load, and power with the predicted time", "[models][measured]") {
+    struct Board { std::string id; double sms, limit; };
+    const std::map<std::string, Board> boards{{"NVIDIA A100 40GB", {"a100-sxm4-40gb", 108, 400}}, {"NVIDIA A40", {"a40", 84, 300}}, {"NVIDIA H200", {"h200-sxm-141gb", 132, 700}}};
+    std::map<std::string, std::pair<Score, Score>> scores;
+    for (Row& row : table("gpubenches_roofline_power_4gpus")) {
+        const auto board = boards.find(row["gpu"]);
+        if (board == boards.end()) continue;
+        const GpuProfile& gpu = profile(board->second.id);
+        const double fma = std::stod(row["N"]), steps = 4000, warps = 8, blocks = std::stod(row["grid_x"]);
+        LaunchFacts launch = facts::stream(blocks * 256, 256, 0, 0, 4, false);
+        launch.thread_machine_ops = {};
+        PhaseFacts& phase = launch.phases[0];
+        facts::put(phase, MachineOp::load_global, 2 * steps * warps);
+        facts::put(phase, MachineOp::fp32_fma, (fma + 1) * steps * warps);
+        for (MachineOp op : {MachineOp::int_add64, MachineOp::int_add, MachineOp::int_compare, MachineOp::branch}) facts::put(phase, op, steps * warps);
+        facts::chain(phase, MachineOp::load_global, steps);
+        facts::chain(phase, MachineOp::fp32_fma, fma / 2 * steps);
+        phase.global_load_sectors = 2 * steps * warps * 4;
+        phase.global_requests = phase.global_lines = 2 * steps * warps;
+        launch.footprint.block_sectors = launch.footprint.block_instruction_sectors = phase.global_load_sectors;
+        launch.footprint.grid_read_sectors = phase.global_load_sectors * blocks;
+        facts::finish(launch);
+        auto use = facts::resources(gpu.cc, 256, 32);
+        use.occupancy.active_blocks_per_sm = static_cast<std::uint32_t>(blocks / board->second.sms);
+        OperatingPoint point;
+        point.clock_mhz = std::stod(row["clock_mhz"]);   // the clock it ran at, so the limit's work is done already
+        point.power_limit_w = board->second.limit;
+        point.terms = false;
+        const auto result = estimate_power(kKernel, launch, use, gpu, point);
+        REQUIRE(result.estimate);
+        auto& [time, power] = scores[board->second.id];
+        time.add(result.estimate->time.total.value, std::stod(row["time_ms"]) * 1e3, result.estimate->time.interval);
+        power.add(result.estimate->power.value, std::stod(row["power_w"]), result.estimate->power_interval);
+    }
+    for (const auto& [board, pair] : scores) {
+        INFO(board << " time MAPE " << pair.first.mape() << ", power MAPE " << pair.second.mape() << " of " << pair.first.rows << " rows");
+        CHECK(pair.first.mape() < 0.06);
+        CHECK(pair.second.mape() < 0.06);
+        CHECK(pair.first.coverage() > 0.9);
+    }
+}
+
 TEST_CASE("vector sums on boards that nothing was fitted on", "[models][measured]") {
     const std::map<std::string, std::string> boards{{"NVIDIA GeForce RTX 2080 Ti", "rtx-2080-ti"}, {"NVIDIA GeForce RTX 4070", "rtx-4070"}, {"NVIDIA TITAN V", "titan-v"}};
     Score score;
