@@ -32,6 +32,8 @@ struct Parsed {
 struct Plan {
     Requests requests;
     std::vector<GpuProfile> gpus;
+    std::vector<GpuModel> models;            ///< by GPU
+    std::vector<PairedError> paired;         ///< by GPU
     std::vector<OperatingPoint> points;
     std::unique_ptr<Compiler> compiler;
 };
@@ -101,6 +103,7 @@ Result<std::vector<OperatingPoint>> operating_points(const AnalyzeOptions& optio
             if (!options.clocks_mhz.empty()) point.clock_mhz = options.clocks_mhz[c];
             if (!options.power_limits_w.empty()) point.power_limit_w = options.power_limits_w[l];
             point.warm_cache = options.warm_cache;
+            point.terms = false;
             points.push_back(point);
         }
     return points;
@@ -140,6 +143,10 @@ Result<Plan> plan_of(const AnalyzeOptions& options) {
     auto gpus = load_gpus(options);
     if (!gpus) return tl::unexpected(gpus.error());
     plan.gpus = std::move(*gpus);
+    for (const GpuProfile& gpu : plan.gpus) {
+        plan.models.emplace_back(gpu);
+        plan.paired.push_back(paired_error(gpu));
+    }
     auto compiler = Compiler::make(options);
     if (!compiler) return tl::unexpected(compiler.error());
     plan.compiler = std::move(*compiler);
@@ -153,10 +160,11 @@ Result<KernelAnalysis> analyse_one(const KernelPlace& place, KernelCode& code, c
     const Evaluator evaluator(code);
     FactsBook book(code, evaluator, subject);
     ResultOptions result_options{options.objective, plan.points, options.full_detail, threads};
-    for (const GpuProfile& gpu : plan.gpus) {
+    for (std::size_t i = 0; i < plan.gpus.size(); ++i) {
+        const GpuProfile& gpu = plan.gpus[i];
         auto resources = plan.compiler->resources(code, *place.module, gpu);
         if (!resources) return tl::unexpected(resources.error());
-        Stage stage{&book, &gpu, std::move(*resources), choose_code(*place.input, *place.module, gpu.cc), options.launch, options.warm_cache};
+        const Stage stage{&book, &gpu, &plan.models[i], plan.paired[i], std::move(*resources), choose_code(*place.input, *place.module, gpu.cc), options.launch, options.warm_cache};
         auto result = result_on_gpu(stage, result_options, plan.requests, evaluator);
         if (!result) return tl::unexpected(result.error());
         analysis.results.push_back(std::move(*result));

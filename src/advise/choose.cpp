@@ -60,8 +60,7 @@ void choose(const Stage& stage, const Trial& reference, const ResultOptions& opt
         if (c.trial->grid.count() > 0 && c.trial->facts && always) judge(stage, reference, c, candidates);
         if (c.predicted) able.push_back(&c);
     }
-    const PairedError paired = paired_error(*stage.gpu);
-    const RankError error{paired.time_log_sigma, paired.energy_log_sigma};
+    const RankError error{stage.paired.time_log_sigma, stage.paired.energy_log_sigma};
     std::vector<bool> kept;
     Lists lists;
     for (std::size_t verdicts = 0;;) {

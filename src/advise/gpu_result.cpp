@@ -77,6 +77,11 @@ Tried try_all(const Stage& stage, const ResultOptions& options) {
     return tried;
 }
 
+OperatingPoint with_terms(OperatingPoint point) {
+    point.terms = true;
+    return point;
+}
+
 std::vector<Candidate> estimate_all(const Stage& stage, const Tried& tried, const ResultOptions& options) {
     std::vector<Candidate> candidates(tried.listed * options.points.size());
     parallel_for(candidates.size(), options.threads, [&](std::size_t k) {
@@ -84,7 +89,7 @@ std::vector<Candidate> estimate_all(const Stage& stage, const Tried& tried, cons
         c.point = k / tried.listed;
         c.trial = &tried.trials[k % tried.listed];
         if (!c.trial->launchable || !c.trial->facts) return;
-        const OperatingPoint& point = options.points[c.point];
+        const OperatingPoint& point = options.points[c.point];   // without terms: most candidates end as a line of numbers
         c.predicted = predict(stage, *c.trial, *c.trial->facts, point);
         if (c.trial->taken) {
             c.taken = predict(stage, *c.trial, *c.trial->taken, point);
@@ -94,20 +99,13 @@ std::vector<Candidate> estimate_all(const Stage& stage, const Tried& tried, cons
     return candidates;
 }
 
-/// Only what a summary's keys need stays: dynamic and traffic, not the lists and trees.
+/// Only what a summary's keys need stays: dynamic and traffic, not the lists. (Summaries were never given trees.)
 void drop_detail(ConfigResult& config) {
     if (config.facts) {
         config.facts->loops.clear();
         config.facts->accesses.clear();
         config.facts->phases.clear();
     }
-    if (!config.predicted) return;
-    const auto prune = [](Term& term) { term.parts.clear(); };
-    prune(config.predicted->time.total);
-    prune(config.predicted->time.floor);
-    if (!config.predicted->power) return;
-    PowerEstimate& power = *config.predicted->power;
-    for (Term* term : {&power.power, &power.energy, &power.time.total, &power.time.floor}) prune(*term);
 }
 
 ConfigResult config_of(const Stage& stage, const Candidate& candidate, const ResultOptions& options, bool named) {
@@ -135,6 +133,11 @@ ConfigResult config_of(const Stage& stage, const Candidate& candidate, const Res
     config.is_heuristic = trial.is_heuristic;
     config.full_detail = named || config.kept || config.is_current || config.is_heuristic || options.full_detail;
     if (!config.full_detail) drop_detail(config);
+    else if (config.predicted) {
+        const std::optional<double> chance = config.predicted->p_within_5pct;
+        config.predicted = predict(stage, trial, *trial.facts, with_terms(point));
+        config.predicted->p_within_5pct = chance;
+    }
     return config;
 }
 
@@ -195,7 +198,7 @@ Reblocking reblocking_of(const Stage& stage, const Trial& reference, const Candi
 Baseline baseline_of(const Stage& stage, const Trial& trial, const OperatingPoint& point) {
     Baseline baseline;
     baseline.trial = &trial;
-    if (trial.launchable && trial.facts) baseline.predicted = predict(stage, trial, *trial.facts, point);
+    if (trial.launchable && trial.facts) baseline.predicted = predict(stage, trial, *trial.facts, with_terms(point));
     return baseline;
 }
 

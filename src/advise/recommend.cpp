@@ -58,10 +58,9 @@ std::vector<std::string> caveats_of(const Stage& stage, const Candidate& best) {
 
 }  // namespace
 
-Gain gain_over(const Dim3& other, const Prediction& recommended, const Prediction& baseline, bool same, const GpuProfile& gpu) {
+Gain gain_over(const Dim3& other, const Prediction& recommended, const Prediction& baseline, bool same, const PairedError& error) {
     Gain gain;
     gain.block = other;
-    const PairedError error = paired_error(gpu);
     const auto spread = [&](double sigma) { return same ? 1.0 : std::exp(kNinety * sigma); };
     gain.time_ratio = recommended.time.total.value / baseline.time.total.value;
     gain.time_ratio_low = gain.time_ratio / spread(error.time_log_sigma);
@@ -118,10 +117,14 @@ Advice recommend(const Stage& stage, const ResultOptions& options, const Candida
     r.power_limit_w = point.power_limit_w;
     r.safe = best->safety.safe;
     const auto same = [&](const Baseline& b) { return b.trial && b.trial->block == r.block && b.trial->grid == r.grid; };
-    if (heuristic.predicted) r.over_heuristic = gain_over(heuristic.trial->block, *best->predicted, *heuristic.predicted, same(heuristic), *stage.gpu);
-    if (current.predicted) r.over_current = gain_over(current.trial->block, *best->predicted, *current.predicted, same(current), *stage.gpu);
+    if (heuristic.predicted) r.over_heuristic = gain_over(heuristic.trial->block, *best->predicted, *heuristic.predicted, same(heuristic), stage.paired);
+    if (current.predicted) r.over_current = gain_over(current.trial->block, *best->predicted, *current.predicted, same(current), stage.paired);
     const Baseline& versus = current.predicted ? current : heuristic;
-    if (versus.predicted && !same(versus)) r.reasons = reasons_for(*versus.predicted, *best->predicted, options.objective);
+    if (versus.predicted && !same(versus)) {
+        OperatingPoint explained = point;
+        explained.terms = true;
+        r.reasons = reasons_for(*versus.predicted, predict(stage, *best->trial, *best->trial->facts, explained), options.objective);
+    }
     r.caveats = caveats_of(stage, *best);
     const Confidence confidence = confidence_in(stage, *best, assumptions);
     r.confidence = confidence.level;

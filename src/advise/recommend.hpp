@@ -17,7 +17,7 @@ struct Advice {
     std::string none_because;
 };
 
-[[nodiscard]] Gain gain_over(const Dim3& other, const Prediction& recommended, const Prediction& baseline, bool same, const GpuProfile& gpu);
+[[nodiscard]] Gain gain_over(const Dim3& other, const Prediction& recommended, const Prediction& baseline, bool same, const PairedError& error);
 
 /// Differences of terms between a baseline and the recommended configuration, most telling first.
 [[nodiscard]] std::vector<Reason> reasons_for(const Prediction& baseline, const Prediction& recommended, Objective objective);

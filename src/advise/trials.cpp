@@ -120,13 +120,13 @@ Prediction predict(const Stage& stage, const Trial& trial, const LaunchFacts& fa
     const KernelFacts& kernel = stage.facts->code().facts;
     const ResourceUse use{stage.resources, trial.dynamic_shared_bytes, trial.occupancy};
     Prediction prediction;
-    PowerResult power = estimate_power(kernel, facts, use, *stage.gpu, point);
+    PowerResult power = estimate_power(kernel, facts, use, *stage.model, point);
     prediction.power_unknown = std::move(power.why);
     if (power.estimate) {
         prediction.time = power.estimate->time;
         prediction.power = std::move(power.estimate);
     } else {
-        prediction.time = estimate_time(kernel, facts, use, *stage.gpu, point);
+        prediction.time = estimate_time(kernel, facts, use, *stage.model, point);
     }
     return prediction;
 }

@@ -18,6 +18,8 @@ namespace flipflop::advise {
 struct Stage {
     FactsBook* facts{};
     const GpuProfile* gpu{};
+    const GpuModel* model{};
+    PairedError paired;
     Resources resources;
     CodeChoice code;
     LaunchOptions options;
@@ -40,7 +42,8 @@ struct Trial {
 /// a grid when `always_facts`, else only for what can launch.
 [[nodiscard]] Trial try_block(const Stage& stage, Dim3 block, std::optional<Dim3> own_grid, bool always_facts);
 
-/// Time, and power where the board's idle power is known. The trial must be launchable.
+/// Time, and power where the board's idle power is known. The trial must be launchable. `point.terms` says whether the
+/// trees of terms are wanted: they cost more than the numbers.
 [[nodiscard]] Prediction predict(const Stage& stage, const Trial& trial, const LaunchFacts& facts, const OperatingPoint& point);
 
 /// The block that cudaOccupancyMaxPotentialBlockSize leads to: (N, 1, 1), or the one that the code is fixed to.
