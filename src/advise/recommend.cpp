@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "attribution.hpp"
 #include "complaints.hpp"
+#include "reasons.hpp"
 #include "safety.hpp"
 
 namespace flipflop::advise {
@@ -14,27 +14,6 @@ namespace flipflop::advise {
 namespace {
 
 constexpr double kNinety = 1.6448536269514722;   // 90 % of a normal distribution lies within this many sigmas
-
-std::string figure(double value) {
-    const double size = std::abs(value);
-    return size >= 1000 || size == 0 ? fmt::format("{:.0f}", value) : size >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
-}
-
-std::string in_words(std::string id) {
-    std::replace(id.begin(), id.end(), '_', ' ');
-    return id;
-}
-
-void add_reasons(const Term& from, const Term& to, bool energy, std::vector<Reason>& reasons) {
-    const Attribution whole = attribute(from, to);
-    for (const Attribution* term : telling_terms(whole)) {
-        if (std::abs(term->delta) < 0.005 * std::abs(from.value)) continue;   // half a percent explains nothing
-        Reason reason;
-        reason.what = fmt::format("{} {} -> {}{}{}", in_words(term->id), figure(term->from), figure(term->to), term->unit.empty() || term->unit == "1" ? "" : " ", term->unit == "1" ? "" : term->unit);
-        (energy ? reason.delta_mj : reason.delta_us) = term->delta;
-        reasons.push_back(std::move(reason));
-    }
-}
 
 std::vector<std::string> caveats_of(const Stage& stage, const Candidate& best) {
     std::vector<std::string> caveats;
@@ -71,14 +50,6 @@ Gain gain_over(const Dim3& other, const Prediction& recommended, const Predictio
         gain.energy_ratio_high = *gain.energy_ratio * spread(error.energy_log_sigma);
     }
     return gain;
-}
-
-std::vector<Reason> reasons_for(const Prediction& baseline, const Prediction& recommended, Objective objective) {
-    std::vector<Reason> reasons;
-    add_reasons(baseline.time.total, recommended.time.total, false, reasons);
-    if (objective != Objective::time && baseline.power && recommended.power)
-        add_reasons(baseline.power->energy, recommended.power->energy, true, reasons);
-    return reasons;
 }
 
 Confidence confidence_in(const Stage& stage, const Candidate& recommended, const std::vector<Assumption>& assumptions) {
@@ -121,9 +92,7 @@ Advice recommend(const Stage& stage, const ResultOptions& options, const Candida
     if (current.predicted) r.over_current = gain_over(current.trial->block, *best->predicted, *current.predicted, same(current), stage.paired);
     const Baseline& versus = current.predicted ? current : heuristic;
     if (versus.predicted && !same(versus)) {
-        OperatingPoint explained = point;
-        explained.terms = true;
-        r.reasons = reasons_for(*versus.predicted, predict(stage, *best->trial, *best->trial->facts, explained), options.objective);
+        r.reasons = reasons_for(stage, *versus.trial, *best->trial, point);
     }
     r.caveats = caveats_of(stage, *best);
     const Confidence confidence = confidence_in(stage, *best, assumptions);

@@ -19,9 +19,6 @@ struct Advice {
 
 [[nodiscard]] Gain gain_over(const Dim3& other, const Prediction& recommended, const Prediction& baseline, bool same, const PairedError& error);
 
-/// Differences of terms between a baseline and the recommended configuration, most telling first.
-[[nodiscard]] std::vector<Reason> reasons_for(const Prediction& baseline, const Prediction& recommended, Objective objective);
-
 /// "high", "medium" or "low" and why.
 struct Confidence { std::string level, reason; };
 [[nodiscard]] Confidence confidence_in(const Stage& stage, const Candidate& recommended, const std::vector<Assumption>& assumptions);
