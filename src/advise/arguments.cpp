@@ -28,7 +28,7 @@ Bytes little_endian(std::uint64_t bits, std::uint32_t bytes) {
     return out;
 }
 
-std::uint64_t bits_of(const Bytes& bytes) {
+std::uint64_t little_endian_bits(const Bytes& bytes) {
     std::uint64_t bits = 0;
     for (std::size_t i = std::min<std::size_t>(8, bytes.size()); i-- > 0;) bits = bits << 8 | bytes[i];
     return bits;
@@ -99,7 +99,7 @@ void set_bytes(ArgumentValue& value, std::uint32_t total, std::uint32_t offset, 
 
 std::string shown(const Bytes& bytes, const std::string& type, bool pointer) {
     if (bytes.size() > 8) return fmt::format("{} bytes", bytes.size());
-    const std::uint64_t bits = bits_of(bytes);
+    const std::uint64_t bits = little_endian_bits(bytes);
     if (pointer) return fmt::format("{:#x}", bits);
     if (type == "f32") return fmt::format("{}", std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
     if (type == "f64") return fmt::format("{}", std::bit_cast<double>(bits));
@@ -172,8 +172,7 @@ Default default_scalar(const std::string& type, std::uint32_t bytes, int guard_a
     return {little_endian(number, bytes), fmt::format("{}", number), "an integer about which nothing is known"};
 }
 
-void assume_aggregate(const ParameterFacts& p, ArgumentValue& value, ParameterValue& words, std::vector<Assumption>& assumptions) {
-    static constexpr std::uint64_t kNoExtents[3]{1, 1, 1};
+void assume_aggregate(const ParameterFacts& p, const std::uint64_t (&extents)[3], const std::string& extent_words, ArgumentValue& value, ParameterValue& words, std::vector<Assumption>& assumptions) {
     for (const ParameterField& field : p.fields) {
         const std::string type = without_dot(field.type);
         const std::uint32_t bytes = bytes_of_type(type);
@@ -181,11 +180,11 @@ void assume_aggregate(const ParameterFacts& p, ArgumentValue& value, ParameterVa
         if (!value.known.empty() && value.known[field.offset]) continue;
         Default d = field.kind == ParameterKind::pointer
                         ? Default{little_endian(address_of_parameter(0x1000 + std::uint64_t{p.index} * 512 + field.offset / 8, bytes), bytes), "ptr", ""}
-                        : default_scalar(type, bytes, -1, kNoExtents, "");
+                        : default_scalar(type, bytes, field.guard_axis, extents, extent_words);
         set_bytes(value, p.bytes, field.offset, d.bytes);
         words.value += fmt::format("{}+{}:{}={}", words.value.empty() ? "" : " ", field.offset, type, d.word);
         if (field.kind != ParameterKind::pointer)
-            assumptions.push_back({fmt::format("{}+{}:{}", p.name, field.offset, type), d.word, d.reason, consequence_of(p)});
+            assumptions.push_back({fmt::format("{}+{}:{}", p.name, field.offset, type), d.word, d.reason, consequence_of(field.uses, field.guard_axis)});
     }
     if (value.bytes.empty()) value.bytes.assign(p.bytes, 0);
     if (value.known.empty()) value.known.assign(p.bytes, false);
@@ -271,7 +270,7 @@ void assume_the_rest(const KernelFacts& kernel, const std::uint64_t (&extents)[3
         const ParameterFacts& p = kernel.parameters[i];
         ArgumentValue& value = bound.values[i];
         if (p.kind == ParameterKind::aggregate) {
-            assume_aggregate(p, value, bound.words[i], bound.assumptions);
+            assume_aggregate(p, extents, extent_words, value, bound.words[i], bound.assumptions);
         } else if (value.bytes.empty() && p.kind == ParameterKind::pointer) {
             value.bytes = little_endian(address_of_parameter(i, p.bytes), p.bytes);
             bound.words[i].value = shown(value.bytes, "ptr", true);
@@ -280,7 +279,7 @@ void assume_the_rest(const KernelFacts& kernel, const std::uint64_t (&extents)[3
             Default d = default_scalar(effective_type(p), p.bytes, p.guard_axis, extents, extent_words);
             value.bytes = std::move(d.bytes);
             bound.words[i].value = d.word;
-            bound.assumptions.push_back({p.source_name.empty() ? p.name : p.source_name, d.word, d.reason, consequence_of(p)});
+            bound.assumptions.push_back({p.source_name.empty() ? p.name : p.source_name, d.word, d.reason, consequence_of(p.uses, p.guard_axis)});
         }
         if (std::find(value.known.begin(), value.known.end(), false) == value.known.end()) value.known.clear();
     }
@@ -291,9 +290,21 @@ std::optional<std::uint64_t> given_extent(const KernelFacts& kernel, const Bound
     for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
         const ParameterFacts& p = kernel.parameters[i];
         const ArgumentValue& value = bound.values[i];
-        if (p.guard_axis != axis || p.kind != ParameterKind::scalar || !value.given || p.bytes > 8 || is_float_type(effective_type(p))) continue;
-        const std::uint64_t extent = bits_of(value.bytes);
-        if (extent >= 1 && extent <= 0x7fffffff) return extent;
+        const auto extent = [&](std::uint32_t offset, std::uint32_t bytes) -> std::optional<std::uint64_t> {
+            const Bytes piece(value.bytes.begin() + offset, value.bytes.begin() + offset + bytes);
+            const std::uint64_t number = little_endian_bits(piece);
+            return number >= 1 && number <= 0x7fffffff ? std::optional(number) : std::nullopt;
+        };
+        if (!value.given) continue;
+        if (p.kind == ParameterKind::scalar && p.guard_axis == axis && p.bytes <= 8 && !is_float_type(effective_type(p))) {
+            if (const auto found = extent(0, p.bytes)) return found;
+        }
+        for (const ParameterField& field : p.fields) {
+            const std::uint32_t bytes = bytes_of_type(without_dot(field.type));
+            if (p.kind != ParameterKind::aggregate || field.guard_axis != axis || bytes == 0 || field.offset + bytes > p.bytes || is_float_type(without_dot(field.type))) continue;
+            if (!value.known.empty() && !value.known[field.offset]) continue;
+            if (const auto found = extent(field.offset, bytes)) return found;
+        }
     }
     return std::nullopt;
 }
@@ -302,7 +313,7 @@ void add_argument_names(const KernelFacts& kernel, const BoundArguments& bound, 
     for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
         const ParameterFacts& p = kernel.parameters[i];
         if (p.kind != ParameterKind::scalar || p.bytes > 8 || bound.values[i].bytes.empty()) continue;
-        const std::uint64_t bits = bits_of(bound.values[i].bytes);
+        const std::uint64_t bits = little_endian_bits(bound.values[i].bytes);
         const std::string type = effective_type(p);
         Number number = static_cast<std::int64_t>(p.bytes == 4 ? static_cast<std::int64_t>(static_cast<std::int32_t>(bits)) : static_cast<std::int64_t>(bits));
         if (type == "f32") number = static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
@@ -312,18 +323,18 @@ void add_argument_names(const KernelFacts& kernel, const BoundArguments& bound, 
     }
 }
 
-std::optional<std::string> consequence_of(const ParameterFacts& parameter) {
+std::optional<std::string> consequence_of(const std::vector<ParameterUse>& uses, int guard_axis) {
     std::vector<std::string> words;
     const auto add = [&](std::string word) {
         if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(std::move(word));
     };
-    for (const ParameterUse& use : parameter.uses) {
+    for (const ParameterUse& use : uses) {
         if (use.what == "guard") add("how many threads do work");
         else if (use.what == "loop bound") add("how often loops run");
         else if (use.what == "address stride" || use.what == "shift" || use.what == "divisor") add("which addresses are touched");
         else if (use.what != "stored value" && use.what != "address base") add(use.what);
     }
-    if (parameter.guard_axis >= 0 && words.empty()) add("how many threads do work");
+    if (guard_axis >= 0 && words.empty()) add("how many threads do work");
     if (words.empty()) return std::nullopt;
     return fmt::format("{}", fmt::join(words, "; "));
 }

@@ -46,7 +46,7 @@ void assume_the_rest(const KernelFacts& kernel, const std::uint64_t (&extents)[3
 /// Scalars by PTX name, short form and source name, for expressions.
 void add_argument_names(const KernelFacts& kernel, const BoundArguments& bound, Names& names);
 
-/// What another value of the parameter could change, from its uses; empty when it touches nothing that is counted.
-[[nodiscard]] std::optional<std::string> consequence_of(const ParameterFacts& parameter);
+/// What another value of a parameter or field could change, from its uses; empty when it touches nothing that is counted.
+[[nodiscard]] std::optional<std::string> consequence_of(const std::vector<ParameterUse>& uses, int guard_axis);
 
 }  // namespace flipflop::advise

@@ -61,11 +61,6 @@ AnalyzeOptions plain(const std::string& gpu = "a100-pcie") {
     return options;
 }
 
-std::string error_of(const std::vector<Input>& inputs, const AnalyzeOptions& options) {
-    const auto r = analyze(inputs, options);
-    return r ? "none" : r.error().id;
-}
-
 const KernelResult& only(const Analysis& analysis) {
     REQUIRE(analysis.kernels.size() == 1);
     REQUIRE(analysis.kernels[0].results.size() == 1);
@@ -143,7 +138,7 @@ TEST_CASE("GPUs outside, operating points next, blocks inside", "[advise][analyz
     REQUIRE(configs.size() == 4);
     CHECK((configs[0].block.x == 256 && configs[1].block.x == 128 && configs[2].block.x == 256 && configs[3].block.x == 128));
     CHECK((*configs[0].clock_mhz == Approx(1000) && *configs[1].clock_mhz == Approx(1000) && *configs[2].clock_mhz == Approx(1300)));
-    CHECK(analysis->kernels[0].results[1].gpu == "T4");
+    CHECK(analysis->kernels[0].results[1].gpu == "Tesla T4");
 }
 
 TEST_CASE("what the user got wrong is said, with the contract's ids", "[advise][analyze]") {
@@ -288,6 +283,39 @@ TEST_CASE("the naive transpose: today's launch, its gain, its reasons and its fi
     REQUIRE(current != r.configs.end());
     CHECK(current->safe == true);
     CHECK(current->full_detail);
+}
+
+TEST_CASE("reasons add up to the whole difference", "[advise][analyze]") {
+    using namespace flipflop::advise;
+    const GpuProfile gpu = load_gpu("a100-pcie").value();
+    const GpuModel model(gpu);
+    for (const char* name : {"transpose_naive", "reduction", "histogram"}) {
+        INFO(name);
+        const auto inputs = example(name);
+        const ptx::ParseResult parsed = ptx::parse(inputs[0].texts[0].text, name);
+        const ptx::Module& module = parsed.modules.at(0);
+        std::uint32_t entry = 0;
+        while (!module.functions[entry].is_entry) ++entry;
+        const KernelCode code = analyse_kernel(module, entry);
+        const Evaluator evaluator(code);
+        const Requests requests = read_requests({}).value();
+        const Subject subject = make_subject(code, requests);
+        FactsBook book(code, evaluator, subject);
+        const Stage stage{&book, &gpu, &model, paired_error(gpu), code.facts.resources, {}, {}, true};
+        const bool flat = code.facts.dimensions == 1;
+        const Trial a = try_block(stage, flat ? Dim3{1024, 1, 1} : Dim3{32, 32, 1}, std::nullopt, true);
+        const Trial b = try_block(stage, flat ? Dim3{128, 1, 1} : Dim3{8, 16, 1}, std::nullopt, true);
+        OperatingPoint point;
+        const auto reasons = reasons_for(stage, a, b, point, {1000, 0});
+        double us = 0, mj = 0;
+        for (const Reason& reason : reasons) {
+            us += *reason.delta_us;
+            mj += reason.delta_mj.value_or(0);
+        }
+        const Prediction from = predict(stage, a, *a.facts, point), to = predict(stage, b, *b.facts, point);
+        CHECK(us == Approx(to.time.total.value - from.time.total.value).margin(1e-6 * from.time.total.value));
+        CHECK(mj == Approx(to.power->energy.value - from.power->energy.value).margin(1e-6 * from.power->energy.value));
+    }
 }
 
 TEST_CASE("a bank conflict is found and costed, its padded twin has none", "[advise][analyze]") {

@@ -32,7 +32,15 @@ KernelFacts kernel() {
                     parameter(4, "b8[24]", 24, ParameterKind::aggregate), parameter(5, "b32", 4, ParameterKind::scalar)};
     k.parameters[2].guard_axis = 0;
     k.parameters[2].uses = {{"guard", 10}, {"loop bound", 12}};
-    k.parameters[4].fields = {{0, "u64", ParameterKind::pointer}, {8, "u32", ParameterKind::scalar}, {16, "f64", ParameterKind::scalar}};
+    const auto field = [](std::uint32_t offset, const char* type, ParameterKind kind, int guard_axis) {
+        ParameterField f;
+        f.offset = offset;
+        f.type = type;
+        f.kind = kind;
+        f.guard_axis = guard_axis;
+        return f;
+    };
+    k.parameters[4].fields = {field(0, "u64", ParameterKind::pointer, -1), field(8, "u32", ParameterKind::scalar, 1), field(16, "f64", ParameterKind::scalar, -1)};
     return k;
 }
 
@@ -47,7 +55,7 @@ BoundArguments bind(std::vector<std::string> texts) {
     std::vector<ArgumentRequest> requests;
     for (const auto& text : texts) requests.push_back(parse_argument(text).value());
     BoundArguments bound = bind_arguments(kernel(), requests);
-    const std::uint64_t extents[3]{1u << 20, 1, 1};
+    const std::uint64_t extents[3]{1u << 20, 77, 1};
     assume_the_rest(kernel(), extents, "1048576 threads", bound);
     return bound;
 }
@@ -138,6 +146,8 @@ TEST_CASE("a given guard tells the extent, and names reach expressions", "[advis
     CHECK(given_extent(kernel(), bound, 0) == 100000u);
     CHECK_FALSE(given_extent(kernel(), bound, 1));
     CHECK_FALSE(given_extent(kernel(), bind({}), 0));
+    CHECK(given_extent(kernel(), bind({"4+8:u32=600"}), 1) == 600u);
+    CHECK(as<std::uint32_t>(bind({}).values[4], 8) == 77);   // a field that guards y gets that axis' extent
     Names names;
     add_argument_names(kernel(), bound, names);
     CHECK(real_of(names.at("n")) == 100000);
