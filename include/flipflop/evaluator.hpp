@@ -16,6 +16,8 @@ struct EvaluatorOptions {
     std::uint64_t budget{4'000'000};
     /// Grids of at most this many blocks are evaluated whole.
     std::uint32_t whole_grid_blocks{64};
+    /// Every warp of every block by itself, every iteration of every loop: slow, for tests of what is summarised.
+    bool one_by_one{};
 };
 
 /// Prepared once a kernel (slices, register numbering, control structure), then asked for many launches.

@@ -156,8 +156,9 @@ void Machine::load(Activation& a, const MicroOp& op, const MemoryOp& m, const Lo
             out[l] = value;
             known |= 1u << l;
         }
-        // Where nothing is known here, it is called unknown in the whole domain.
-        if (known) s_.domain.tie(base.axes);
+        // Arrays: where nothing is known here, it is called unknown in the whole domain. Shared memory: another block's
+        // address may be one that was written.
+        if (known || at.space == ptx::Space::shared) s_.domain.tie(base.axes);
         if (known == mask && known) {
             const u64 v = out[static_cast<unsigned>(std::countr_zero(known))];
             for (u32 left = known; left; left &= left - 1) uniform &= out[static_cast<unsigned>(std::countr_zero(left))] == v;

@@ -20,37 +20,41 @@ Machine::Decision Machine::decide(Activation& a, u32 guard, bool negated, u32 ma
     return {truth & known, ~truth & known, mask & ~known};
 }
 
-void Machine::open_region(Activation& a, u32 end, u32 mask, Doubt doubt) {
+u64 Machine::open_region(Activation& a, u32 end, u32 mask, Doubt doubt) {
     a.tainted_once = true;
     a.taint |= mask;
+    u64 used = 0;
+    for (const Region& r : a.regions) used |= r.ways;
+    const auto free = static_cast<unsigned>(std::countr_one(used | ((used & 0x5555555555555555ull) << 1)));
+    const u64 ways = free < 63 ? u64{3} << free : 0;
     for (Region& r : a.regions)
         if (r.end == end) {
             r.mask |= mask;
             r.doubt = std::max(r.doubt, doubt);
-            return;
+            r.ways |= ways;
+            return ways;
         }
-    a.regions.push_back({end, mask, doubt, a.weight});
+    a.regions.push_back({end, mask, doubt, a.weight, a.context, ways});
+    return ways;
 }
 
 /// Both ways have met again: what was written on one of them only is not known any more.
 void Machine::close_regions(Activation& a, u32 block) {
-    const FunctionProgram& f = fn(a);
     bool closed = false;
     for (std::size_t k = a.regions.size(); k-- > 0;) {
         if (a.regions[k].end != block) continue;
         a.weight = a.regions[k].weight;
+        a.context = a.regions[k].before;
         a.regions.erase(a.regions.begin() + static_cast<std::ptrdiff_t>(k));
         closed = true;
     }
     if (!closed) return;
     a.taint = 0;
     for (const Region& r : a.regions) a.taint |= r.mask;
-    const BlockProgram& here = f.blocks[block];
-    for (const u32 s : f.variables) {
+    for (const u32 s : fn(a).variables) {
         Value& v = a.slots[s];
         if (!v.tainted) continue;
-        const BlockProgram& there = f.blocks[v.writer];
-        const bool sure = there.dominator_in <= here.dominator_in && here.dominator_out <= there.dominator_out;
+        const bool sure = !(v.written_under & ~a.context.reads);
         if (!sure) v.known &= ~v.tainted;
         v.tainted &= sure ? a.taint : 0;
     }
@@ -94,6 +98,7 @@ void Machine::end_loop(Activation& a, u32 l, u32 from, u32 mask) {
         state.next_attempt = 3;
         state.history.clear();
         state.doubtful = false;
+        state.open_exits.clear();
     }
 }
 
@@ -141,6 +146,7 @@ void Machine::go(Activation& a, u32 from, u32 to, u32 mask, float weight, bool s
                 return go(a, from, out, mask, weight);
             }
             if (!state.parked) a.parked.push_back(l);
+            join(a, f.blocks[to].order, state.parked, mask);
             state.parked |= mask;
             a.weights[f.blocks[to].order] = weight;
             return;
@@ -201,6 +207,14 @@ void Machine::branch(Activation& a, const MicroOp& op) {
     if (d.no) go(a, a.block, from.fall_through, d.no, a.weight);
 }
 
+/// May the loop be left to end by an exit that, as far as was seen, is decided by known values?
+bool Machine::relies_on_another_exit(const LoopProgram& loop, LoopState& state, u32 block) {
+    if (std::find(state.open_exits.begin(), state.open_exits.end(), block) == state.open_exits.end()) state.open_exits.push_back(block);
+    return std::any_of(loop.counted_exits.begin(), loop.counted_exits.end(), [&](u32 e) {
+        return std::find(state.open_exits.begin(), state.open_exits.end(), e) == state.open_exits.end();
+    });
+}
+
 void Machine::undecided(Activation& a, const MicroOp& op, const Decision& d, u32 taken, u32 other) {
     const FunctionProgram& f = fn(a);
     const u32 block = a.block;
@@ -227,7 +241,7 @@ void Machine::undecided(Activation& a, const MicroOp& op, const Decision& d, u32
             (taken_leaves ? way_other : way_taken) = 0;
             region = false;
             state.doubtful = true;
-        } else if (policy || !loop.counted_exit) {
+        } else if (policy || !relies_on_another_exit(loop, state, block)) {
             // Nothing says how often it runs: the policy's number of times, else once.
             mark = std::max<std::uint8_t>(mark, policy ? 2 : 3);
             state.doubtful = true;
@@ -257,12 +271,22 @@ void Machine::undecided(Activation& a, const MicroOp& op, const Decision& d, u32
             weight_other = a.weight * static_cast<float>(1 - std::pow(*p, lanes));
         }
     }
-    if (region) open_region(a, from.post_dominator, d.maybe, doubt);
+    const Context before = a.context;
+    const u64 ways = region ? open_region(a, from.post_dominator, d.maybe, doubt) : 0;
+    const bool overflow = region && ways == 0;     // too many open branches: nothing written under them is kept
+    const auto under = [&](u64 which) {
+        a.context = before;
+        a.context.reads |= ways & which;
+        a.context.writes |= overflow ? u64{1} << 63 : ways & which;
+    };
     // Lanes that go both ways have not left a loop that one of the ways stays in.
     const bool both = way_taken && way_other;
+    constexpr u64 first = 0x5555555555555555ull;
+    under(first);
     go(a, block, taken, d.yes, a.weight, false);
-    go(a, block, other, d.no, a.weight, false);
     go(a, block, taken, way_taken, weight_taken, both);
+    under(~first);
+    go(a, block, other, d.no, a.weight, false);
     go(a, block, other, way_other, weight_other, both);
 }
 
@@ -282,7 +306,8 @@ void Machine::branch_index(Activation& a, const MicroOp& op) {
     if (d.maybe) rest = run;
     if (rest) {
         s_.undecided[f.first_instruction + op.instruction] = 1;
-        open_region(a, from.post_dominator, rest, Doubt::unknown);
+        (void)open_region(a, from.post_dominator, rest, Doubt::unknown);
+        a.context.writes |= u64{1} << 63;     // any of many ways: nothing written there is kept
     }
     const float weight = a.weight;
     std::vector<u32> lanes(from.targets.size(), rest);

@@ -88,7 +88,7 @@ private:
     void evaluate(const Box& box, bool point, double weight) {
         s_.trace.clear();
         for (unsigned k = 0; k < kAxes; ++k) {
-            s_.domain.set(k, k < kFirstLoopAxis && !point ? static_cast<i64>(box.extent[k]) : 1);
+            s_.domain.set(k, k < kFirstLoopAxis && !point && !options_.one_by_one ? static_cast<i64>(box.extent[k]) : 1);
             s_.domain.movers[k] = kAllLanes;
         }
         Place place;
@@ -183,6 +183,7 @@ LaunchFacts Evaluator::evaluate(const Launch& launch) const {
     Session session(program, launch);
     session.budget = prepared_->options.budget;
     session.cooperative = program.shared_is_read;
+    session.summarise = !prepared_->options.one_by_one;
     Collector collector(session);
     Partition(session, collector, prepared_->options).run();
     return collector.finish();

@@ -19,7 +19,6 @@ public:
         fn_.by_order.assign(ir.blocks.size(), 0);
         for (u32 b = 0; b < ir.blocks.size(); ++b) block(b);
         widths();
-        dominators();
     }
 
 private:
@@ -221,28 +220,6 @@ private:
             op.mode = form.opcode == ptx::Opcode::ret ? 0 : 1;
         }
         fn_.ops.push_back(op);
-    }
-
-    /// Interval numbers, so that "a dominates b" is two comparisons.
-    void dominators() {
-        const KernelIr& ir = fn_.code->ir;
-        std::vector<std::vector<u32>> children(ir.blocks.size());
-        for (u32 b = 0; b < ir.blocks.size(); ++b)
-            if (ir.blocks[b].immediate_dominator != BlockId::none) children[static_cast<u32>(ir.blocks[b].immediate_dominator)].push_back(b);
-        u32 clock = 0;
-        std::vector<std::pair<u32, std::size_t>> stack;
-        if (!ir.blocks.empty()) stack.push_back({0, 0});
-        while (!stack.empty()) {
-            auto& [b, next] = stack.back();
-            if (next == 0) fn_.blocks[b].dominator_in = ++clock;
-            if (next < children[b].size()) {
-                const u32 child = children[b][next++];
-                stack.push_back({child, 0});
-            } else {
-                fn_.blocks[b].dominator_out = ++clock;
-                stack.pop_back();
-            }
-        }
     }
 
     Program& program_;

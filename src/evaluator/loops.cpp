@@ -99,10 +99,10 @@ struct LoopBuilder {
             const ptx::Instruction& last = function.instructions[block.end - 1];
             if (last.guard == ptx::RegId::none) continue;
             SlotTable& slots = const_cast<SlotTable&>(decoded.slots);
-            if (!decoded.data_dependent[slots.reg(last.guard)]) loop.counted_exit = true;
+            if (!decoded.data_dependent[slots.reg(last.guard)]) loop.counted_exits.push_back(static_cast<u32>(id));
             waits |= waiting[static_cast<u32>(last.guard)] != 0;
         }
-        loop.waits = waits && !loop.counted_exit;
+        loop.waits = waits && loop.counted_exits.empty();
     }
 
     static bool is_wait(const ptx::Module& module, const ptx::Instruction& instruction, bool& sleeps) {

@@ -102,6 +102,7 @@ void Machine::push(u32 function, u32 mask) {
     }
     a.pending.assign(f.blocks.size(), 0);
     a.weights.assign(f.blocks.size(), 1.0f);
+    a.contexts.assign(f.blocks.size(), {});
     a.nonempty.assign((f.blocks.size() + 63) / 64, 0);
     a.loops.resize(f.loops.size());
     a.alive = a.entered = mask;
@@ -212,9 +213,20 @@ void Machine::set_special(Value& v, ptx::Special which) {
 void Machine::post(Activation& a, u32 block, u32 mask, float weight) {
     const u32 order = fn(a).blocks[block].order;
     if (!a.pending[order]) a.weights[order] = weight;
+    join(a, order, a.pending[order], mask);
     a.pending[order] |= mask;
     a.weights[order] = std::max(a.weights[order], weight);
     a.nonempty[order / 64] |= u64{1} << (order % 64);
+}
+
+/// Where ways meet: lanes that come both ways took neither for sure; lanes that come apart keep the stricter of both.
+void Machine::join(Activation& a, u32 order, u32 already, u32 mask) {
+    Context& c = a.contexts[order];
+    if (!(already & a.taint)) { c = a.context; return; }
+    if (!(mask & a.taint)) return;
+    c.reads &= a.context.reads;
+    if (already & mask & a.taint) c.writes &= a.context.writes;
+    else c.writes |= a.context.writes;
 }
 
 /// The lane rule: the earliest group in loop-aware order runs; a loop's next iteration begins when nothing is left of the
@@ -240,10 +252,12 @@ bool Machine::next_block(Activation& a) {
         a.block = fn(a).loops[best].header;
         a.mask = std::exchange(state.parked, 0);
         a.weight = a.weights[fn(a).blocks[a.block].order];
+        a.context = a.contexts[fn(a).blocks[a.block].order];
     } else if (first != kNone) {
         a.block = fn(a).by_order[first];
         a.mask = std::exchange(a.pending[first], 0);
         a.weight = a.weights[first];
+        a.context = a.contexts[first];
         a.nonempty[first / 64] &= ~(u64{1} << (first % 64));
     } else {
         return false;
@@ -276,15 +290,12 @@ void Machine::count(Activation& a, u32 unit, u32 mask, u32 maybe) {
     s_.trace.page().add(phase_ * units + unit, static_cast<double>(a.weight), static_cast<double>(a.weight) * std::popcount(both), doubtful * a.weight);
 }
 
-/// Values written under an undecided branch are good only where that branch's arm must have been taken.
+/// Values written under undecided branches are good only where those branches must have gone that way.
 void Machine::settle_taint(Activation& a, const MicroOp& op, u32 mask) {
     const FunctionProgram& f = fn(a);
-    const BlockProgram& here = f.blocks[a.block];
     const auto check = [&](u32 slot) {
         Value& v = a.slots[slot];
-        if (!(v.tainted & mask) || v.writer == a.block) return;
-        const BlockProgram& there = f.blocks[v.writer];
-        if (there.dominator_in <= here.dominator_in && here.dominator_out <= there.dominator_out) return;
+        if (!(v.tainted & mask) || !(v.written_under & ~a.context.reads)) return;
         v.known &= ~v.tainted;
         v.tainted = 0;
     };
@@ -302,9 +313,9 @@ void Machine::mark_taint(Activation& a, const MicroOp& op, u32 mask, u32 maybe) 
         v.known &= ~maybe;
         const u32 under = mask & a.taint;
         const u32 older = v.tainted & ~mask;
-        if (under && older && v.writer != a.block) v.known &= ~older;
-        v.tainted = (v.writer == a.block ? older : 0) | under;
-        if (under) v.writer = a.block;
+        if (older && under) v.written_under |= a.context.writes;
+        else if (under) v.written_under = a.context.writes;
+        v.tainted = older | under;
     };
     for (const u32 d : op.dst)
         if (d != kNone) mark(d);

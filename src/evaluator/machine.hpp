@@ -54,6 +54,7 @@ struct Session {
     Observer* observer{};
     bool cooperative{};                      ///< warps run in turn, barrier by barrier
     bool keep_records{true};
+    bool summarise{true};                    ///< loops in closed form
     bool endless{};                          ///< a loop whose exit condition never changes was met
     std::size_t record_limit{1u << 16};
     Session(const Program& p, const Launch& l);
@@ -83,13 +84,19 @@ private:
         std::vector<Value> at_open;
         std::vector<i64> delta;
         bool doubtful{};                     ///< its exit was not decided by known values
+        std::vector<u32> open_exits;         ///< blocks whose exit was met undecided
     };
-    struct Region { u32 end{}, mask{}; Doubt doubt{}; float weight{1}; };
+    /// Ways of undecided branches: two bits a branch. What a block reads must have been written under a subset of the
+    /// ways that lead to it (`reads`); what it writes is marked with all of them (`writes`).
+    struct Context { u64 reads{}, writes{}; };
+    struct Region { u32 end{}, mask{}; Doubt doubt{}; float weight{1}; Context before; u64 ways{}; };
     struct Activation {
         u32 function{};
         std::vector<Value> slots;
         std::vector<u32> pending;            ///< lanes by order of the block
         std::vector<float> weights;          ///< by order, when a policy gives probabilities
+        std::vector<Context> contexts;       ///< by order
+        Context context;
         std::vector<u64> nonempty;
         std::vector<LoopState> loops;
         std::vector<u32> parked;
@@ -107,6 +114,7 @@ private:
     void push(u32 function, u32 mask);
     void set_special(Value& v, ptx::Special which);
     void post(Activation& a, u32 block, u32 mask, float weight);
+    void join(Activation& a, u32 order, u32 already, u32 mask);
     bool next_block(Activation& a);
     bool execute(Activation& a);             ///< false: the activation changed or a barrier was met
     void finish();
@@ -119,9 +127,11 @@ private:
     void leave(Activation& a, u32 mask, bool thread);
     void branch(Activation& a, const MicroOp& op);
     void branch_index(Activation& a, const MicroOp& op);
+    [[nodiscard]] static bool relies_on_another_exit(const LoopProgram& loop, LoopState& state, u32 block);
     void undecided(Activation& a, const MicroOp& op, const Decision& d, u32 taken, u32 other);
     void exit_loops(Activation& a, u32 from, u32 to, u32 mask);
-    void open_region(Activation& a, u32 end, u32 mask, Doubt doubt);
+    /// Returns the two bits of the ways that begin here, 0 when there are none left.
+    u64 open_region(Activation& a, u32 end, u32 mask, Doubt doubt);
     void close_regions(Activation& a, u32 block);
     void end_loop(Activation& a, u32 loop, u32 from, u32 mask);
     void forget_variant(Activation& a, const LoopProgram& loop, u32 mask);

@@ -91,7 +91,6 @@ struct BlockProgram {
     u32 order{}, post_dominator{kNone}, loop{kNone};
     u32 fall_through{kNone};                 ///< block, kNone: leaves the function
     std::vector<u32> targets;                ///< of the branch; kNone: leaves the function
-    u32 dominator_in{}, dominator_out{};     ///< interval in a walk of the dominator tree
 };
 
 struct LoopProgram {
@@ -100,7 +99,7 @@ struct LoopProgram {
     std::vector<u32> carried;                ///< slots live at the header that the loop writes
     std::vector<u32> written;                ///< all slots the loop writes
     std::vector<u32> variant;                ///< slots whose value may differ from one iteration to the next
-    bool counted_exit{};                     ///< an exit that does not depend on loaded data
+    std::vector<u32> counted_exits;          ///< blocks with an exit that does not depend on loaded data
     bool waits{};                            ///< it spins on something another thread does
     bool has_barrier{}, writes_tracked{};
     bool tests_at_top{};                     ///< the header only tests: the body is what follows it

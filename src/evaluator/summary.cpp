@@ -29,7 +29,7 @@ void Machine::at_header(Activation& a, u32 l, u32 mask) {
         }
     }
     ++state.visits;
-    const bool able = mask == state.inside && !loop.writes_tracked && !(s_.cooperative && loop.has_barrier) && !s_.observer;
+    const bool able = mask == state.inside && !loop.writes_tracked && !(s_.cooperative && loop.has_barrier) && !s_.observer && s_.summarise;
     if (!able) { state.history.clear(); return; }
     if (state.visits + kHistory <= state.next_attempt) return;
     if (!state.history.empty() && state.history.back().mask != mask) state.history.clear();

@@ -29,8 +29,8 @@ struct Value {
     alignas(64) std::array<u64, kLanes> lane{};   ///< canonical: zero-extended from the register's width
     Strides stride{};
     u32 known{};                ///< by lane; the rest of `lane` means nothing
-    u32 tainted{};              ///< lanes written under an undecided branch, by block `writer`
-    u32 writer{};
+    u32 tainted{};              ///< lanes written under undecided branches
+    u64 written_under{};        ///< ... and which ways of them had been taken (Machine::Context)
     u32 reason{};               ///< where the unknown came from: 1 + global instruction number, 0 = never written
     Axes axes{};
     bool uniform{};             ///< all 32 entries of `lane` are equal

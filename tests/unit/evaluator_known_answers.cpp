@@ -86,20 +86,24 @@ struct Graded {
             for (const AccessFacts* a : mine) flagged &= a->basis != CountBasis::exact;
             return grade.check(where + tag + ": unknown count is flagged", flagged);
         }
-        std::optional<double> total = 0.0, sectors = 0.0, wavefronts = 0.0;
+        double requests = 0, sector_sum = 0, wavefront_sum = 0;
+        bool counted = true, has_sectors = true, has_wavefronts = true;
         for (const AccessFacts* a : mine) {
-            if (!a->requests) { total.reset(); continue; }
-            if (total) *total += *a->requests;
-            if (*a->requests == 0) continue;
-            if (!a->sectors_per_request) sectors.reset();
-            else if (sectors) *sectors += *a->requests * *a->sectors_per_request;
-            if (!a->wavefronts_per_request) wavefronts.reset();
-            else if (wavefronts) *wavefronts += *a->requests * *a->wavefronts_per_request;
+            counted &= a->requests.has_value();
+            const double n = a->requests.value_or(0);
+            requests += n;
+            if (n == 0) continue;
+            has_sectors &= a->sectors_per_request.has_value();
+            has_wavefronts &= a->wavefronts_per_request.has_value();
+            sector_sum += n * a->sectors_per_request.value_or(0);
+            wavefront_sum += n * a->wavefronts_per_request.value_or(0);
         }
+        const auto when = [](bool known, double v) { return known ? std::optional<double>(v) : std::nullopt; };
+        const auto total = when(counted, requests), sectors = when(counted && has_sectors, sector_sum),
+                   wavefronts = when(has_wavefronts, wavefront_sum);
         const double executions = want["warp_execs_total"].get<double>();
         grade.check(where + tag + ": requests", close(total, executions), shown(total) + " for " + std::to_string(executions));
         if (want["space"] == "global" && want.contains("sectors_total")) {
-            if (!total) sectors.reset();
             grade.check(where + tag + ": sectors", close(sectors, want["sectors_total"].get<double>()),
                         shown(sectors) + " for " + want["sectors_total"].dump());
         }
