@@ -21,8 +21,10 @@ for target in "${targets[@]}"; do
     for folder in "$root/tests/data" "$root/tests/cases" "$root/tests/known_answers"; do
         [ ! -d "$folder" ] || seeds+=("$folder")
     done
+    dictionary=()
+    [ ! -f "$root/tests/fuzz/ptx.dict" ] || dictionary=(-dict="$root/tests/fuzz/ptx.dict")
     echo "== $name, $share s"
-    "$target" "$corpus" "${seeds[@]}" -max_total_time="$share" -max_len=65536 -rss_limit_mb=2048 -timeout=20 \
+    "$target" "${dictionary[@]}" "$corpus" "${seeds[@]}" -max_total_time="$share" -max_len=65536 -rss_limit_mb=2048 -timeout=20 \
         -print_final_stats=1 -verbosity=0 -artifact_prefix="$build/crashes/$name-" </dev/null || failed=1
 done
 exit $failed
