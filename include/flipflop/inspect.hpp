@@ -61,12 +61,14 @@ class Inspector {
 public:
     void add_text(const Input& input, const PtxText& text);
     void add_input(const Input& input);
+    [[nodiscard]] std::uint64_t errors() const { return errors_; }   ///< so far, of inputs that are whole
     /// A pattern that selects nothing is a usage error (exit 2); a module without kernels is none.
     [[nodiscard]] Result<InspectReport> finish(const InspectOptions& options) &&;
 
 private:
     std::map<std::string, std::vector<InspectedModule>> pending_;   ///< by path, of inputs that are not whole yet
     InspectReport report_;
+    std::uint64_t errors_{};
 };
 
 /// The same for inputs that hold their texts.

@@ -117,6 +117,10 @@ void Inspector::add_input(const Input& input) {
         pending_.erase(found);
     }
     for (const PtxText& text : input.texts) { inspect_text(out.modules, text); }
+    InspectSummary said;
+    count(said, out.diagnostics);
+    for (const InspectedModule& module : out.modules) { count(said, module.diagnostics); }
+    errors_ += said.errors;
 }
 
 Result<InspectReport> Inspector::finish(const InspectOptions& options) && {

@@ -1,11 +1,18 @@
 // The door: names the commands, maps every way to end to the exit codes of CONTRACT.md section 2, and nothing else.
+#include <csignal>
+#include <cstdio>
 #include <exception>
 #include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include "cli/commands.hpp"
+#include "cli/suggest.hpp"
 
 namespace {
 
@@ -13,8 +20,55 @@ using namespace flipflop::cli;
 
 void add_commands(CLI::App& app, CommandResult& result) {
     // One line a command, as each lands (commands.hpp declares them).
-    (void)app;
-    (void)result;
+    add_analyze_command(app, result);
+    add_inspect_command(app, result);
+    add_explain_command(app, result);
+}
+
+/// The command whose arguments were being read, or the application itself.
+const CLI::App& active(const CLI::App& app) {
+    const auto parsed = app.get_subcommands();
+    return parsed.empty() ? app : *parsed.front();
+}
+
+std::string suggestion_for(const CLI::App& app, const std::string& word) {
+    const CLI::App& command = active(app);
+    std::vector<std::string> known;
+    if (word.starts_with('-')) {
+        for (const CLI::Option* option : command.get_options()) {
+            for (const std::string& name : option->get_lnames()) { known.push_back("--" + name); }
+        }
+    } else if (&command == &app) {
+        for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) { known.push_back(sub->get_name()); }
+    }
+    return did_you_mean(word.substr(0, word.find('=')), known);
+}
+
+int usage_error(const CLI::App& app, const CLI::ParseError& error) {
+    const CLI::App& command = active(app);
+    const std::string name = &command == &app ? "flipflop" : "flipflop " + command.get_name();
+    const std::vector<std::string> left = app.remaining(true);
+    std::string message = error.what();
+    std::string help;
+    if (error.get_name() == "ExtrasError" && !left.empty()) {
+        const std::string& word = left.front();
+        const bool option = word.size() > 1 && word.starts_with('-');
+        message = option ? "unknown option '" + word.substr(0, word.find('=')) + "'"
+                         : (&command == &app ? "unknown command '" : "unexpected argument '") + word + "'";
+        help = suggestion_for(app, word);
+    }
+    std::fputs(fmt::format("{}: error: {}\n", name, message).c_str(), stderr);
+    if (!help.empty()) { std::fputs(fmt::format("  help: {}\n", help).c_str(), stderr); }
+    std::fputs(fmt::format("  see: {} --help\n", name).c_str(), stderr);
+    return kUsageError;
+}
+
+/// A closed standard descriptor would be handed out again by the next open(): a report must never land in an input's or a
+/// library's file. Writing to what stands in for it still fails, so that a closed standard output is noticed.
+void guard_standard_descriptors() {
+    for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (fcntl(descriptor, F_GETFD) == -1) { (void)open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY); }
+    }
 }
 
 int run(int argc, char** argv) {
@@ -27,7 +81,12 @@ int run(int argc, char** argv) {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         // CLI11's own codes (106, 109, ...) are no contract of ours: help and version are 0, the rest is usage.
-        return app.exit(error) == 0 ? kDone : kUsageError;
+        if (error.get_exit_code() == 0) { return app.exit(error) == 0 ? kDone : kUsageError; }
+        return usage_error(app, error);
+    }
+    if (app.get_subcommands().empty()) {
+        std::fputs(app.help().c_str(), stderr);
+        return kUsageError;
     }
     return result.exit_code;
 }
@@ -35,12 +94,15 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    // Some parents (service managers, CI runners) ignore SIGPIPE and pass that on; a closed pipe ends us as it ends cat.
+    std::signal(SIGPIPE, SIG_DFL);
+    guard_standard_descriptors();
     try {
         return run(argc, argv);
     } catch (const std::exception& error) {
-        fmt::print(stderr, "flipflop: internal error, please report: {}\n", error.what());
+        std::fputs(fmt::format("flipflop: internal error, please report: {}\n", error.what()).c_str(), stderr);
     } catch (...) {
-        fmt::print(stderr, "flipflop: internal error, please report\n");
+        std::fputs("flipflop: internal error, please report\n", stderr);
     }
-    return flipflop::cli::kInternalError;
+    return kInternalError;
 }

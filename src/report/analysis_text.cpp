@@ -310,7 +310,7 @@ std::string accesses_text(const KernelFacts& facts, const KernelResult& result, 
                          a.wavefronts_per_request.value_or(1) >= 2;
         table.row({place_text(what.source, what.ptx_line), fmt::format("{}.{}", printable(what.op), to_string(what.space)),
                    std::to_string(what.bytes_per_lane),
-                   a.requests ? significant(*a.requests) : a.requests_assumed ? "~" + significant(*a.requests_assumed) : "?",
+                   a.requests ? count_text(*a.requests) : a.requests_assumed ? "~" + count_text(*a.requests_assumed) : "?",
                    significant(a.active_lanes), sectored ? or_unknown(a.sectors_per_request) : "",
                    sectored ? or_unknown(a.ideal_sectors_per_request) : "", banked ? or_unknown(a.wavefronts_per_request) : "", pattern,
                    a.basis == CountBasis::exact ? "" : std::string(to_string(a.basis)) + (a.why.empty() || !style.full_detail ? "" : ": " + printable(a.why))},

@@ -53,7 +53,7 @@ std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
             out += '\n';
             out.append(indent, ' ');
             column = indent;
-        } else if (column > 0 && at > 0) {
+        } else if (at > 0) {
             out += ' ';
             ++column;
         }
@@ -86,6 +86,18 @@ std::string grouped(std::uint64_t value) {
     std::string text = std::to_string(value);
     for (std::size_t at = text.size(); at > 3; at -= 3) { text.insert(at - 3, ","); }
     return text;
+}
+
+std::string count_text(double count) {
+    if (count < 999'999.5) { return count == std::floor(count) ? grouped(static_cast<std::uint64_t>(count)) : significant(count); }
+    constexpr std::array<std::string_view, 4> units{" M", " G", " T", " P"};
+    std::size_t unit = 0;
+    double scaled = count / 1e6;
+    while (scaled >= 999.5 && unit + 1 < units.size()) {
+        scaled /= 1e3;
+        ++unit;
+    }
+    return significant(scaled) + std::string(units[unit]);
 }
 
 std::string bytes_text(double bytes) {

@@ -28,6 +28,8 @@ namespace flipflop::report {
 [[nodiscard]] std::string significant(double value, int digits = 3);
 /// 67108864 -> "67,108,864".
 [[nodiscard]] std::string grouped(std::uint64_t value);
+/// "524,288" below a million, "16.8 M" above.
+[[nodiscard]] std::string count_text(double count);
 /// "134 MB", "5.1 kB" (powers of ten, as bandwidths are); exact below 10,000 bytes.
 [[nodiscard]] std::string bytes_text(double bytes);
 /// "212 (190-236)": as many digits as the interval justifies, three at most.

@@ -1,0 +1,99 @@
+// flipflop analyze INPUT... --gpu NAME: the main job.
+#include <algorithm>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/launch_options.hpp"
+#include "cli/output.hpp"
+#include "cli/session.hpp"
+#include "flipflop/report.hpp"
+
+namespace flipflop::cli {
+namespace {
+
+struct AnalyzeArguments {
+    std::vector<std::string> inputs;
+    LaunchArguments launch;
+    OutputArguments output;
+    unsigned top{8};
+    bool all{}, findings{}, strict{};
+};
+
+void write_format(const Analysis& analysis, const AnalyzeArguments& arguments, const Destination& destination, const TextSink& sink) {
+    switch (destination.format) {
+        case Format::json: write_json(analysis, sink); return;
+        case Format::csv: sink(csv_report(analysis)); return;
+        case Format::markdown: sink(markdown_report(analysis)); return;
+        case Format::text: break;
+    }
+    TextStyle style;
+    style.color = use_color(arguments.output, destination);
+    style.width = text_width(destination);
+    style.top = arguments.top;
+    style.all = arguments.all;
+    style.findings = arguments.findings;
+    style.full_detail = arguments.launch.detail == "full";
+    style.named_blocks = !arguments.launch.blocks.empty();
+    sink(text_report(analysis, style));
+}
+
+bool has_unknown_instructions(const Analysis& analysis) {
+    return std::any_of(analysis.kernels.begin(), analysis.kernels.end(), [](const KernelAnalysis& k) { return k.facts.mix.unknown_share > 0; });
+}
+
+int run(const AnalyzeArguments& arguments) {
+    Complaints complaints;
+    const auto stop = [&](const Diagnostic& diagnostic, int code) {
+        complaints.say(diagnostic);
+        complaints.finish();
+        return code;
+    };
+    const Result<AnalyzeOptions> options = to_analyze_options(arguments.launch);
+    if (!options) { return stop(options.error(), kUsageError); }
+    const auto plan = plan_output(arguments.output, {Format::text, Format::json, Format::csv, Format::markdown});
+    if (!plan) { return stop(plan.error(), kUsageError); }
+
+    const std::vector<Input> inputs = read_inputs(arguments.inputs, complaints);
+    if (inputs.empty()) { return complaints.finish(), kInputError; }
+    const Result<Analysis> analysis = analyze(inputs, *options);
+    if (!analysis) { return stop(analysis.error(), exit_code_of(analysis.error())); }
+    for (const Input& input : inputs) { complaints.say(input.diagnostics); }
+    for (const InputSummary& input : analysis->inputs) {
+        for (const ModuleSummary& module : input.modules) { complaints.say(module.diagnostics); }
+    }
+    if (analysis->kernels.empty()) {
+        Diagnostic none;
+        none.id = "FF0810";
+        none.file = arguments.inputs.front();
+        none.message = "no kernel to analyse: no .entry with a body inside";
+        complaints.say(none);
+    }
+    for (const Destination& destination : *plan) {
+        const Result<void> written = write_report(destination, [&](const TextSink& sink) { write_format(*analysis, arguments, destination, sink); });
+        if (!written) { return stop(written.error(), kUsageError); }
+    }
+    complaints.finish();
+    return exit_code(complaints, arguments.strict, has_unknown_instructions(*analysis));
+}
+
+}  // namespace
+
+void add_analyze_command(CLI::App& app, CommandResult& result) {
+    CLI::App* const command = app.add_subcommand("analyze", "time, power and energy of every launch configuration, the best of them, and why");
+    const auto arguments = std::make_shared<AnalyzeArguments>();
+    command->add_option("INPUT", arguments->inputs, ".ptx, a directory, object, executable, library, fatbin; - for standard input")->required();
+    command->add_option("--block", arguments->launch.blocks, "exactly this block, repeatable; without it the space is searched")
+        ->allow_extra_args(false)->type_name("X[,Y[,Z]]")->group("Launch");
+    add_launch_options(*command, arguments->launch);
+    add_output_options(*command, arguments->output, "text, json, csv or markdown");
+    command->add_option("--top", arguments->top, "rows of the kept table")->type_name("N")->group("Output");
+    command->add_flag("--all", arguments->all, "every launchable configuration")->group("Output");
+    command->add_flag("--findings", arguments->findings, "every finding")->group("Output");
+    command->add_flag("--strict", arguments->strict, "warnings and unknown instructions count as errors (exit 3)")->group("Output");
+    command->get_option("--gpu")->required();
+    command->callback([arguments, &result] { result.exit_code = run(*arguments); });
+}
+
+}  // namespace flipflop::cli

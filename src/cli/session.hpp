@@ -1,0 +1,33 @@
+// Owns: what every command that reads inputs shares: reading them all, saying what is wrong with them on standard error,
+// and the exit code that this makes (CONTRACT.md section 2).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "flipflop/analysis.hpp"
+#include "flipflop/inputs.hpp"
+
+namespace flipflop::cli {
+
+/// To standard error; a note of how many were left out after the first hundred.
+class Complaints {
+public:
+    void say(const Diagnostic& diagnostic);
+    void say(const std::vector<Diagnostic>& diagnostics);
+    /// Says how many were left out. Call once, at the end.
+    void finish() const;
+    [[nodiscard]] std::size_t errors() const { return errors_; }
+    [[nodiscard]] std::size_t warnings() const { return warnings_; }
+
+private:
+    std::size_t errors_{}, warnings_{}, said_{};
+};
+
+/// Reads every INPUT; one that cannot be read is said and the rest still read.
+[[nodiscard]] std::vector<Input> read_inputs(const std::vector<std::string>& paths, Complaints& complaints);
+
+/// 3 when an error was said (with `strict`, a warning or an unknown instruction too), else 0.
+[[nodiscard]] int exit_code(const Complaints& complaints, bool strict, bool unknown_instructions);
+
+}  // namespace flipflop::cli
