@@ -50,7 +50,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
     const std::vector<std::string> left = app.remaining(true);
     std::string message = error.what();
     std::string help;
-    if (error.get_name() == "ExtrasError" && !left.empty()) {
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) && !left.empty()) {
         const std::string& word = left.front();
         const bool option = word.size() > 1 && word.starts_with('-');
         message = option ? "unknown option '" + word.substr(0, word.find('=')) + "'"
