@@ -2,13 +2,17 @@
 """The command lines that the documentation shows, and running them.
 
 A line that begins with "flipflop " (or "$ flipflop ") in a fenced block of README.md, examples/README.md or docs/*.md is
-a command; a trailing comment "# exit N" says that its exit code is N, not 0; "# not run: why" leaves it out.
+a command; a trailing comment "# exit N" says that its exit code is N, not 0; "# not run: why" leaves it out. A block
+whose first line is "$ flipflop ..." shows that command's output below it. A block after <!-- test: loads as NAME --> is
+written to NAME for the commands of the same document. kernel.ptx stands for a kernel of the reader's own.
     doc_commands.py list
-    doc_commands.py run FLIPFLOP      each from the root of the sources, in a folder of its own for what it writes
+    doc_commands.py run FLIPFLOP      each from a copy of what the sources hold, so that nothing is written among them
+    doc_commands.py bless FLIPFLOP    writes today's output into the blocks that show one
 """
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -18,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def documents():
-    return [p for p in [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if p.exists()]
+    return [p for p in [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if p.exists()]
 
 
 def commands(document):
@@ -45,6 +49,30 @@ def commands(document):
     return found
 
 
+def files_of(document):
+    """(name, content) of each block that the document says to be a file."""
+    text = document.read_text(encoding="utf-8")
+    return re.findall(r"<!-- test: loads as (\S+) -->\s*```\w*\n(.*?)```", text, re.DOTALL)
+
+
+def bless(flipflop):
+    flipflop = str(pathlib.Path(flipflop).resolve())
+
+    def shown(match):
+        command = match.group(2)
+        done = subprocess.run(["bash", "-c", command.replace("flipflop", shlex.quote(flipflop), 1)], cwd=ROOT, capture_output=True, text=True,
+                              env={**os.environ, "NO_COLOR": "1"}, stdin=subprocess.DEVNULL, check=True)
+        return f"{match.group(1)}$ {command}\n{done.stdout.rstrip()}\n```"
+
+    for document in documents():
+        text = document.read_text(encoding="utf-8")
+        blessed = re.sub(r"(```\w*\n)\$ (flipflop [^\n]*)\n.*?```", shown, text, flags=re.DOTALL)
+        if blessed != text:
+            document.write_text(blessed, encoding="utf-8")
+            print(f"{document.relative_to(ROOT)}: output written anew")
+    return 0
+
+
 def run_all(flipflop):
     flipflop = str(pathlib.Path(flipflop).resolve())
     failures = total = 0
@@ -59,7 +87,10 @@ def run_all(flipflop):
             if (ROOT / name).exists():
                 shutil.copytree(ROOT / name, scratch / name)
         environment = {**os.environ, "PATH": f"{binary}:{os.environ['PATH']}", "NO_COLOR": "1"}
+        shutil.copy(ROOT / "examples" / "axpy.ptx", scratch / "kernel.ptx")
         for document in documents():
+            for name, content in files_of(document):
+                (scratch / name).write_text(content, encoding="utf-8")
             for line, command, expected in commands(document):
                 total += 1
                 done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=scratch, env=environment, capture_output=True,
@@ -76,7 +107,7 @@ if __name__ == "__main__":
         for doc in documents():
             for line, command, expected in commands(doc):
                 print(f"{doc.relative_to(ROOT)}:{line}: {command}" + (f"   # exit {expected}" if expected else ""))
-    elif len(sys.argv) == 3 and sys.argv[1] == "run":
-        sys.exit(run_all(sys.argv[2]))
+    elif len(sys.argv) == 3 and sys.argv[1] in ("run", "bless"):
+        sys.exit({"run": run_all, "bless": bless}[sys.argv[1]](sys.argv[2]))
     else:
         sys.exit(__doc__)

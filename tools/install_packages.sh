@@ -44,6 +44,6 @@ apt=("${become[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::R
 install() { "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >/dev/null </dev/null; }
 # The package lists of a fresh machine are empty or old: then they are fetched first.
 if ! install 2>/dev/null; then
-    "${apt[@]}" update </dev/null
+    "${apt[@]}" update </dev/null || echo "apt-get update failed; trying with the lists that are there" >&2
     install || { echo "apt-get could not install: ${missing[*]}" >&2; exit 1; }
 fi
