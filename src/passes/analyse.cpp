@@ -65,9 +65,10 @@ void list_accesses(const ptx::Module& module, const std::vector<std::uint32_t>& 
     }
 }
 
-/// Line of the first instruction of the loop that has one (phis at its head have none).
+/// Line of the first instruction of the loop that has one (phis at its head have none); not looked for deep inside.
 std::optional<SourceLine> loop_source(const ptx::Module& module, const KernelIr& ir, const Loop& loop) {
-    for (const BlockId b : ir.blocks_of(loop))
+    const auto blocks = ir.blocks_of(loop);
+    for (const BlockId b : blocks.first(std::min<std::size_t>(blocks.size(), 8)))
         for (std::uint32_t i = ir.block(b).begin; i < ir.block(b).end; ++i)
             if (auto line = source_of(module, ir.function->instructions[i])) return line;
     return std::nullopt;

@@ -32,8 +32,8 @@ BlockScheduler::BlockScheduler(const PressureModel& model)
       unread_round_(model.stamp_.size()), out_round_(model.stamp_.size()),
       entered_round_(model.stamp_.size()), readers_(model.stamp_.size()) {}
 
-void BlockScheduler::edge(std::uint32_t from, std::uint32_t to) {
-    successors_[from - first_].push_back(to);
+void BlockScheduler::edge(std::uint32_t from, std::uint32_t to, bool needs_result) {
+    successors_[from - first_].push_back({to, needs_result ? model_.nodes_[from].latency : std::uint32_t{0}});
     ++waiting_[to - first_];
 }
 
@@ -57,6 +57,7 @@ BlockScheduler::Reference BlockScheduler::reference(std::uint32_t node) const {
 
 void BlockScheduler::connect_memory(std::uint32_t node) {
     const ptx::Instruction& i = model_.ir_.function->instructions[model_.nodes_[node].instruction];
+    if (model_.nodes_[node].synthetic) return;
     const Memory kind = memory_kind(model_.module_.form(i));
     if (kind == Memory::none || kind == Memory::read_only) return;
     if (kind == Memory::all) {
@@ -93,16 +94,16 @@ void BlockScheduler::connect_memory(std::uint32_t node) {
     q.stores.push_back(here);
 }
 
-void BlockScheduler::connect(const PressureModel::Block& block) {
-    const std::uint32_t count = block.end - block.begin;
-    first_ = block.begin;
+void BlockScheduler::connect(std::uint32_t begin, std::uint32_t end) {
+    const std::uint32_t count = end - begin;
+    first_ = begin;
     successors_.resize(std::max<std::size_t>(successors_.size(), count));
     for (std::uint32_t k = 0; k < count; ++k) successors_[k].clear();
     waiting_.assign(count, 0);
     ++round_;
     shared_ = global_ = Queue{};
     fence_ = kNone;
-    for (std::uint32_t node = block.begin; node < block.end; ++node) {
+    for (std::uint32_t node = begin; node < end; ++node) {
         const auto& n = model_.nodes_[node];
         for (const std::uint32_t v : model_.uses(n)) {
             if (def_round_[v] != round_) {
@@ -110,7 +111,7 @@ void BlockScheduler::connect(const PressureModel::Block& block) {
                 last_def_[v] = kNone;
                 readers_[v].clear();
             }
-            if (last_def_[v] != kNone) edge(last_def_[v], node);
+            if (last_def_[v] != kNone) edge(last_def_[v], node, true);
             readers_[v].push_back(node);
         }
         for (const std::uint32_t v : model_.defs(n)) {
@@ -126,18 +127,18 @@ void BlockScheduler::connect(const PressureModel::Block& block) {
         connect_memory(node);
     }
     // Control leaves at the end: whatever has no successor comes before the last branch.
-    const std::uint32_t last = block.end - 1;
+    const std::uint32_t last = end - 1;
     if (!ends_block(model_.module_, model_.ir_.function->instructions[model_.nodes_[last].instruction])) return;
-    for (std::uint32_t node = block.begin; node < last; ++node)
+    for (std::uint32_t node = begin; node < last; ++node)
         if (successors_[node - first_].empty()) edge(node, last);
 }
 
-void BlockScheduler::set_heights(const PressureModel::Block& block) {
-    height_.assign(block.end - block.begin, 0);
-    for (std::uint32_t node = block.end; node-- > block.begin;) {
+void BlockScheduler::set_heights(std::uint32_t begin, std::uint32_t end) {
+    height_.assign(end - begin, 0);
+    for (std::uint32_t node = end; node-- > begin;) {
         std::uint32_t most = 0;
-        for (const std::uint32_t s : successors_[node - first_]) most = std::max(most, height_[s - first_]);
-        height_[node - first_] = most + model_.nodes_[node].latency;
+        for (const Edge& e : successors_[node - first_]) most = std::max(most, height_[e.to - first_] + e.latency);
+        height_[node - first_] = most + 1;
     }
 }
 
@@ -156,19 +157,20 @@ void BlockScheduler::issue(std::uint32_t node) {
     for (const std::uint32_t v : model_.uses(model_.nodes_[node])) --unread_[v];
 }
 
-std::span<const std::uint32_t> BlockScheduler::order(const PressureModel::Block& block, std::uint32_t limit) {
-    connect(block);
-    set_heights(block);
+std::span<const std::uint32_t> BlockScheduler::order(std::uint32_t begin, std::uint32_t end, const std::vector<std::uint32_t>& live_out,
+                                                     std::uint32_t limit) {
+    connect(begin, end);
+    set_heights(begin, end);
     order_.clear();
     alive_ = 0;
-    for (const std::uint32_t v : block.live_out) out_round_[v] = round_;
+    for (const std::uint32_t v : live_out) out_round_[v] = round_;
     // Values alive on entry: read before any definition here, or passing through.
     const auto enters = [&](std::uint32_t v) {
         if (entered_round_[v] == round_) return;
         entered_round_[v] = round_;
         alive_ += model_.classes_.width[v];
     };
-    for (std::uint32_t node = block.begin; node < block.end; ++node) {
+    for (std::uint32_t node = begin; node < end; ++node) {
         for (const std::uint32_t v : model_.uses(model_.nodes_[node])) {
             enters(v);
             if (unread_round_[v] != round_) unread_[v] = 0;
@@ -177,15 +179,29 @@ std::span<const std::uint32_t> BlockScheduler::order(const PressureModel::Block&
         }
         for (const std::uint32_t v : model_.defs(model_.nodes_[node])) entered_round_[v] = round_;
     }
-    for (const std::uint32_t v : block.live_out) enters(v);
-    using Entry = std::pair<std::uint32_t, std::uint32_t>;   // (most urgent first: inverted height, node)
-    std::set<Entry> ready;
-    const auto push = [&](std::uint32_t node) { ready.emplace(~height_[node - first_], node); };
-    for (std::uint32_t node = block.begin; node < block.end; ++node)
-        if (waiting_[node - first_] == 0) push(node);
-    while (!ready.empty()) {
+    for (const std::uint32_t v : live_out) enters(v);
+    return choose(begin, end, limit);
+}
+
+/// One instruction is issued a step. What waits for the result of a load is not ready before it has come, so that
+/// independent work (the addresses of later stores above all) moves up into the gap, as it does in SASS.
+std::span<const std::uint32_t> BlockScheduler::choose(std::uint32_t begin, std::uint32_t end, std::uint32_t limit) {
+    using Entry = std::pair<std::uint32_t, std::uint32_t>;
+    std::set<Entry> ready, pending;   // (inverted height, node): most urgent first; (time, node): earliest first
+    ready_at_.assign(end - begin, 0);
+    std::uint32_t clock = 0;
+    for (std::uint32_t node = begin; node < end; ++node)
+        if (waiting_[node - first_] == 0) ready.emplace(~height_[node - first_], node);
+    while (!ready.empty() || !pending.empty()) {
+        const bool tight = alive_ >= static_cast<std::int64_t>(limit);
+        while (!pending.empty() && (tight || pending.begin()->first <= clock || ready.empty())) {
+            clock = tight ? clock : std::max(clock, pending.begin()->first);
+            const std::uint32_t node = pending.begin()->second;
+            pending.erase(pending.begin());
+            ready.emplace(~height_[node - first_], node);
+        }
         auto pick = ready.begin();
-        if (alive_ >= static_cast<std::int64_t>(limit)) {
+        if (tight) {
             std::int32_t least = growth(pick->second);
             std::size_t looked = 0;
             for (auto it = ready.begin(); it != ready.end() && looked < 64; ++it, ++looked) {
@@ -199,8 +215,12 @@ std::span<const std::uint32_t> BlockScheduler::order(const PressureModel::Block&
         const std::uint32_t node = pick->second;
         ready.erase(pick);
         issue(node);
-        for (const std::uint32_t s : successors_[node - first_])
-            if (--waiting_[s - first_] == 0) push(s);
+        clock += 2;
+        for (const Edge& e : successors_[node - first_]) {
+            std::uint32_t& at = ready_at_[e.to - first_];
+            at = std::max(at, clock + e.latency);
+            if (--waiting_[e.to - first_] == 0) pending.emplace(at, e.to);
+        }
     }
     return order_;
 }

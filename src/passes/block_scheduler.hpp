@@ -15,14 +15,16 @@ class BlockScheduler {
 public:
     explicit BlockScheduler(const PressureModel& model);
 
-    /// Node numbers of `block`; valid until the next call.
-    [[nodiscard]] std::span<const std::uint32_t> order(const PressureModel::Block& block, std::uint32_t limit);
+    /// An order of the nodes [begin, end); valid until the next call.
+    [[nodiscard]] std::span<const std::uint32_t> order(std::uint32_t begin, std::uint32_t end,
+                                                       const std::vector<std::uint32_t>& live_out, std::uint32_t limit);
 
 private:
-    void connect(const PressureModel::Block& block);
+    [[nodiscard]] std::span<const std::uint32_t> choose(std::uint32_t begin, std::uint32_t end, std::uint32_t limit);
+    void connect(std::uint32_t begin, std::uint32_t end);
     void connect_memory(std::uint32_t node);
-    void edge(std::uint32_t from, std::uint32_t to);
-    void set_heights(const PressureModel::Block& block);
+    void edge(std::uint32_t from, std::uint32_t to, bool needs_result = false);
+    void set_heights(std::uint32_t begin, std::uint32_t end);
     [[nodiscard]] std::int32_t growth(std::uint32_t node) const;
     void issue(std::uint32_t node);
 
@@ -31,8 +33,9 @@ private:
 
     const PressureModel& model_;
     std::uint32_t first_{};                              // of the block's nodes
-    std::vector<std::vector<std::uint32_t>> successors_;
-    std::vector<std::uint32_t> waiting_, height_, order_;
+    struct Edge { std::uint32_t to{}, latency{}; };
+    std::vector<std::vector<Edge>> successors_;
+    std::vector<std::uint32_t> waiting_, height_, ready_at_, order_;
     // Per register, for the block at hand (stamped by block round).
     std::vector<std::uint32_t> last_def_, def_round_, unread_, unread_round_, out_round_, entered_round_;
     std::vector<std::vector<std::uint32_t>> readers_;

@@ -11,6 +11,8 @@ namespace {
 using ptx::Opcode;
 using ptx::OperandKind;
 
+constexpr std::size_t kMostLiveValues = 512;
+
 std::uint32_t index_of(ptx::RegId r) { return static_cast<std::uint32_t>(r); }
 
 /// Registers that the expansion of an operation needs beside operands and result; read off SASS of sm_80 (docs/registers.md).
@@ -28,62 +30,103 @@ std::uint8_t temporaries_of(MachineOp op) {
     }
 }
 
+/// How far ptxas moves work up to hide what is slow. Arithmetic counts as nothing: moving it was found to make the estimate
+/// worse, ptxas keeps it near its order.
 std::uint16_t latency_of(MachineOp op) {
     switch (op) {
     case MachineOp::load_global: case MachineOp::load_local: case MachineOp::texture: case MachineOp::surface:
     case MachineOp::atomic_global: return 200;
-    case MachineOp::load_shared: case MachineOp::atomic_shared: case MachineOp::ldmatrix: case MachineOp::shuffle: return 30;
+    case MachineOp::load_shared: case MachineOp::atomic_shared: case MachineOp::ldmatrix: case MachineOp::shuffle: return 100;
     case MachineOp::load_const_indexed: return 40;
     case MachineOp::read_special: return 20;
-    default: return 5;
+    default: return 0;
     }
 }
 
 }  // namespace
 
-PressureModel::PressureModel(const FunctionCode& function, const std::function<std::uint32_t(const ptx::Function&)>& callee)
-    : function_(function), ir_(function.ir), module_(*function.ir.module), classes_(classify_values(function)),
-      stamp_(function.ir.function->registers.size(), 0) {
-    make_nodes(callee);
+PressureModel::PressureModel(const FunctionCode& function, std::uint32_t sm, const std::function<std::uint32_t(const ptx::Function&)>& callee)
+    : function_(function), ir_(function.ir), module_(*function.ir.module), classes_(classify_values(function, sm)) {
+    make_nodes(sm, callee);
     find_live_values();
+    unroll_loops();
+    stamp_.assign(classes_.width.size(), 0);
 }
 
-void PressureModel::make_nodes(const std::function<std::uint32_t(const ptx::Function&)>& callee) {
-    const auto append = [&](std::span<const ptx::RegId> registers) {
-        const std::size_t first = values_.size();
-        for (const ptx::RegId r : registers) {
-            const std::uint32_t v = classes_.representative[index_of(r)];
-            if (classes_.width[v] == 0) continue;
-            if (std::find(values_.begin() + static_cast<std::ptrdiff_t>(first), values_.end(), v) == values_.end()) values_.push_back(v);
-        }
-    };
+void PressureModel::append_values(std::span<const ptx::RegId> registers) {
+    const auto first = static_cast<std::ptrdiff_t>(values_.size());
+    for (const ptx::RegId r : registers) {
+        const std::uint32_t v = classes_.representative[index_of(r)];
+        if (classes_.width[v] == 0) continue;
+        if (std::find(values_.begin() + first, values_.end(), v) == values_.end()) values_.push_back(v);
+    }
+}
+
+/// From sm_90 on a pointer is loaded from the constant bank (LDC.64) in each block that adds an index to it; before, the
+/// bank is an operand of the addition itself.
+void PressureModel::load_bases(std::uint32_t i, Loaded& loaded) {
+    const ptx::Instruction& instruction = ir_.function->instructions[i];
+    const ptx::Form& form = module_.form(instruction);
+    if (form.opcode != Opcode::add_ || ptx::bits_of(form.type) != 64 || ptx::is_float(form.type)) return;
+    for (const ptx::Operand& o : module_.operands_of(instruction)) {
+        if (o.kind != OperandKind::reg) continue;
+        const std::uint32_t v = classes_.representative[o.index];
+        if (classes_.width[v] != 0 || !classes_.from_bank[v]) continue;
+        if (std::any_of(loaded.begin(), loaded.end(), [&](const auto& l) { return l.first == v; })) continue;
+        Node n;
+        n.instruction = i;
+        n.defs_begin = static_cast<std::uint32_t>(values_.size());
+        loaded.emplace_back(v, static_cast<std::uint32_t>(classes_.width.size()));
+        values_.push_back(static_cast<std::uint32_t>(classes_.width.size()));
+        classes_.width.push_back(2);
+        n.uses_begin = n.end = static_cast<std::uint32_t>(values_.size());
+        n.latency = 40;
+        n.synthetic = true;
+        nodes_.push_back(n);
+    }
+}
+
+void PressureModel::make_node(std::uint32_t i, const Loaded& loaded, const std::function<std::uint32_t(const ptx::Function&)>& callee) {
+    const ptx::Instruction& instruction = ir_.function->instructions[i];
+    Node n;
+    n.instruction = i;
+    n.defs_begin = static_cast<std::uint32_t>(values_.size());
+    append_values(ir_.writes(i));
+    n.uses_begin = static_cast<std::uint32_t>(values_.size());
+    append_values(ir_.reads(i));
+    n.temporaries = temporaries_of(function_.table.machine_op[i]);
+    n.latency = latency_of(function_.table.machine_op[i]);
+    for (const ptx::Operand& o : module_.operands_of(instruction)) {
+        if (o.kind != OperandKind::reg && o.kind != OperandKind::address_reg) continue;
+        const std::uint32_t v = classes_.representative[o.index];
+        for (const auto& [reg, value] : loaded)
+            if (o.kind == OperandKind::reg && v == reg) values_.push_back(value);
+        if (o.kind == OperandKind::address_reg && classes_.address_base[o.index] && classes_.width[v] == 0)
+            n.temporaries = std::max<std::uint8_t>(n.temporaries, 2);
+    }
+    n.end = static_cast<std::uint32_t>(values_.size());
+    if (const ptx::Function* f = called_function(module_, instruction))
+        n.temporaries = static_cast<std::uint8_t>(std::min<std::uint32_t>(255, callee(*f)));
+    nodes_.push_back(n);
+}
+
+void PressureModel::make_nodes(std::uint32_t sm, const std::function<std::uint32_t(const ptx::Function&)>& callee) {
+    Loaded loaded;
     blocks_.resize(ir_.blocks.size());
     for (std::uint32_t b = 0; b < ir_.blocks.size(); ++b) {
         blocks_[b].begin = static_cast<std::uint32_t>(nodes_.size());
+        loaded.clear();
         for (std::uint32_t i = ir_.blocks[b].begin; i < ir_.blocks[b].end; ++i) {
             if (!classes_.needed[i]) continue;
-            Node n;
-            n.instruction = i;
-            n.defs_begin = static_cast<std::uint32_t>(values_.size());
-            append(ir_.writes(i));
-            n.uses_begin = static_cast<std::uint32_t>(values_.size());
-            append(ir_.reads(i));
-            n.end = static_cast<std::uint32_t>(values_.size());
-            n.temporaries = temporaries_of(function_.table.machine_op[i]);
-            n.latency = latency_of(function_.table.machine_op[i]);
-            for (const ptx::Operand& o : module_.operands_of(ir_.function->instructions[i]))
-                if (o.kind == OperandKind::address_reg && classes_.address_base[o.index] && classes_.width[classes_.representative[o.index]] == 0)
-                    n.temporaries = std::max<std::uint8_t>(n.temporaries, 2);
-            if (const ptx::Function* f = called_function(module_, ir_.function->instructions[i]))
-                n.temporaries = static_cast<std::uint8_t>(std::min<std::uint32_t>(255, callee(*f)));
-            nodes_.push_back(n);
+            if (sm >= 90) load_bases(i, loaded);
+            make_node(i, loaded, callee);
         }
         blocks_[b].end = static_cast<std::uint32_t>(nodes_.size());
     }
 }
 
 void PressureModel::find_live_values() {
-    const std::size_t count = ir_.function->registers.size();
+    const std::size_t count = classes_.width.size();
     // By value: blocks that read it before writing it, and blocks that surely write it.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> exposed, killed;
     std::vector<std::uint32_t> written(count, UINT32_MAX), read(count, UINT32_MAX);
@@ -97,7 +140,7 @@ void PressureModel::find_live_values() {
             const bool guarded = ir_.function->instructions[nodes_[k].instruction].guard != ptx::RegId::none;
             for (const std::uint32_t v : defs(nodes_[k])) {
                 // A guarded write keeps the old value of lanes that are off, unless there never was another one.
-                if (written[v] == b || (guarded && ir_.definitions_of(static_cast<ptx::RegId>(v)).size() > 1)) continue;
+                if (written[v] == b || (guarded && v < ir_.function->registers.size() && ir_.definitions_of(static_cast<ptx::RegId>(v)).size() > 1)) continue;
                 written[v] = b;
                 killed.emplace_back(v, b);
             }
@@ -122,7 +165,8 @@ void PressureModel::find_live_values() {
             work.pop_back();
             for (const BlockId p : ir_.blocks[b].predecessors) {
                 const auto from = static_cast<std::uint32_t>(p);
-                if (live_out[from] == v) continue;
+                // Far beyond any register file already: the answer is 255 and the memory would be quadratic.
+                if (live_out[from] == v || blocks_[from].live_out.size() >= kMostLiveValues) continue;
                 live_out[from] = v;
                 blocks_[from].live_out.push_back(v);
                 if (kills[from] == v || live_in[from] == v) continue;
@@ -133,10 +177,91 @@ void PressureModel::find_live_values() {
     }
 }
 
-std::uint32_t PressureModel::block_in_order(const Block& block, std::span<const std::uint32_t> order) const {
+/// ptxas unrolls by four what counts by a constant, is one block, is not too long and not forbidden by a pragma.
+bool PressureModel::is_counted(const Loop& loop) const {
+    if (loop.order_end - loop.order_begin != 1 || loop.irreducible) return false;
+    const BasicBlock& block = ir_.block(loop.header);
+    const auto& code = ir_.function->instructions;
+    for (const ptx::BodyPragma& pragma : ir_.function->body_pragmas)
+        if (pragma.instruction >= block.begin && pragma.instruction <= block.end && pragma.text == "nounroll") return false;
+    const ptx::RegId guard = code[block.end - 1].guard;
+    if (guard == ptx::RegId::none) return false;
+    const auto in_block = [&](ptx::RegId r, Opcode opcode) -> const ptx::Instruction* {
+        for (const std::uint32_t d : ir_.definitions_of(r))
+            if (d >= block.begin && d < block.end && module_.form(code[d]).opcode == opcode) return &code[d];
+        return nullptr;
+    };
+    const ptx::Instruction* compare = in_block(guard, Opcode::setp);
+    if (compare == nullptr) return false;
+    const auto operands = module_.operands_of(*compare);
+    if (operands.size() < 3) return false;
+    for (const std::size_t k : {1, 2}) {
+        if (operands[k].kind != OperandKind::reg) continue;
+        const ptx::Instruction* step = in_block(operands[k].reg(), Opcode::add_);
+        if (step == nullptr) continue;
+        const auto parts = module_.operands_of(*step);
+        if (parts.size() == 3 && parts[2].kind == OperandKind::immediate) return true;
+    }
+    return false;
+}
+
+void PressureModel::append_copies(Block& block, unsigned copies) {
+    // Values that live within one iteration get a name of their own in each copy but the last.
+    std::vector<std::uint32_t> seen, local;
+    for (std::uint32_t k = block.begin; k < block.end; ++k) {
+        for (const std::uint32_t v : uses(nodes_[k]))
+            if (std::find(seen.begin(), seen.end(), v) == seen.end()) seen.push_back(v);   // read before written: carried
+        for (const std::uint32_t v : defs(nodes_[k])) {
+            if (std::find(seen.begin(), seen.end(), v) != seen.end()) continue;
+            seen.push_back(v);
+            local.push_back(v);
+        }
+    }
+    block.unrolled_begin = static_cast<std::uint32_t>(nodes_.size());
+    for (unsigned copy = 0; copy < copies; ++copy) {
+        const auto base = static_cast<std::uint32_t>(classes_.width.size());
+        const bool last = copy + 1 == copies;
+        if (!last)
+            for (const std::uint32_t v : local) classes_.width.push_back(classes_.width[v]);
+        const auto named = [&](std::uint32_t v) {
+            const auto at = std::find(local.begin(), local.end(), v);
+            return last || at == local.end() ? v : base + static_cast<std::uint32_t>(at - local.begin());
+        };
+        for (std::uint32_t k = block.begin; k < block.end; ++k) {
+            const bool branch = ends_block(module_, ir_.function->instructions[nodes_[k].instruction]);
+            if (branch && !last) continue;
+            Node n = nodes_[k];
+            const Node old = n;
+            n.defs_begin = static_cast<std::uint32_t>(values_.size());
+            for (std::uint32_t v = old.defs_begin; v < old.uses_begin; ++v) values_.push_back(named(values_[v]));
+            n.uses_begin = static_cast<std::uint32_t>(values_.size());
+            for (std::uint32_t v = old.uses_begin; v < old.end; ++v) values_.push_back(named(values_[v]));
+            n.end = static_cast<std::uint32_t>(values_.size());
+            nodes_.push_back(n);
+        }
+    }
+    block.unrolled_end = static_cast<std::uint32_t>(nodes_.size());
+}
+
+void PressureModel::unroll_loops() {
+    constexpr std::uint32_t kLongestBody = 64;
+    for (const Loop& loop : ir_.loops) {
+        Block& block = blocks_[static_cast<std::uint32_t>(loop.header)];
+        if (block.end - block.begin > kLongestBody || !is_counted(loop)) continue;
+        bool simple = true;
+        for (std::uint32_t k = block.begin; k < block.end; ++k) {
+            const ptx::Instruction& i = ir_.function->instructions[nodes_[k].instruction];
+            const auto kind = module_.form(i).instruction_class;
+            simple = simple && kind != ptx::InstructionClass::barrier && module_.form(i).opcode != Opcode::call;
+        }
+        if (simple) append_copies(block, 4);
+    }
+}
+
+std::uint32_t PressureModel::block_in_order(const std::vector<std::uint32_t>& live_out, std::span<const std::uint32_t> order) const {
     ++round_;
     std::uint32_t alive = 0;
-    for (const std::uint32_t v : block.live_out) {
+    for (const std::uint32_t v : live_out) {
         stamp_[v] = round_;
         alive += classes_.width[v];
     }
@@ -169,19 +294,30 @@ std::uint32_t PressureModel::in_text_order() const {
     for (const Block& block : blocks_) {
         order.clear();
         for (std::uint32_t k = block.begin; k < block.end; ++k) order.push_back(k);
-        most = std::max(most, block_in_order(block, order));
+        most = std::max(most, block_in_order(block.live_out, order));
     }
     return most;
 }
 
-std::uint32_t PressureModel::scheduled(std::uint32_t limit) const {
-    std::uint32_t most = 0;
+std::vector<std::uint32_t> PressureModel::order_of_block(BlockScheduler& scheduler, std::uint32_t block, std::uint32_t limit) const {
+    std::vector<std::uint32_t> instructions;
+    for (const std::uint32_t node : scheduler.order(blocks_[block].begin, blocks_[block].end, blocks_[block].live_out, limit))
+        if (!nodes_[node].synthetic) instructions.push_back(nodes_[node].instruction);
+    return instructions;
+}
+
+Peaks PressureModel::scheduled(std::uint32_t limit) const {
+    Peaks peaks;
     BlockScheduler scheduler(*this);
-    for (const Block& block : blocks_) {
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+        const Block& block = blocks_[b];
         if (block.begin == block.end) continue;
-        most = std::max(most, block_in_order(block, scheduler.order(block, limit)));
+        const bool unrolled = block.unrolled_end > block.unrolled_begin;
+        const std::uint32_t begin = unrolled ? block.unrolled_begin : block.begin, end = unrolled ? block.unrolled_end : block.end;
+        std::uint32_t& most = ir_.blocks[b].loop == LoopId::none ? peaks.straight : peaks.in_loops;
+        most = std::max(most, block_in_order(block.live_out, scheduler.order(begin, end, block.live_out, limit)));
     }
-    return most;
+    return peaks;
 }
 
 }  // namespace flipflop

@@ -12,16 +12,24 @@
 
 namespace flipflop {
 
+/// Most registers alive at once, outside loops and in them.
+struct Peaks {
+    std::uint32_t straight{}, in_loops{};
+};
+
 class PressureModel {
 public:
     /// `callee` gives the registers that a called function needs of its own.
-    PressureModel(const FunctionCode& function, const std::function<std::uint32_t(const ptx::Function&)>& callee);
+    PressureModel(const FunctionCode& function, std::uint32_t sm, const std::function<std::uint32_t(const ptx::Function&)>& callee);
 
     /// Most 32-bit registers alive at once when nothing is moved.
     [[nodiscard]] std::uint32_t in_text_order() const;
 
     /// The same when each block is scheduled for latency, and for few registers once more than `limit` are alive.
-    [[nodiscard]] std::uint32_t scheduled(std::uint32_t limit) const;
+    [[nodiscard]] Peaks scheduled(std::uint32_t limit) const;
+
+    /// The instructions of a block in the order that the scheduler chooses, for tests.
+    [[nodiscard]] std::vector<std::uint32_t> order_of_block(class BlockScheduler& scheduler, std::uint32_t block, std::uint32_t limit) const;
 
 private:
     struct Node {
@@ -29,14 +37,26 @@ private:
         std::uint32_t defs_begin{}, uses_begin{}, end{};   ///< ranges of `values_`: definitions, then uses
         std::uint8_t temporaries{};                        ///< of the machine code it expands to
         std::uint16_t latency{};
+        bool synthetic{};                                  ///< a load from the constant bank that PTX does not show
     };
-    struct Block { std::uint32_t begin{}, end{}; std::vector<std::uint32_t> live_out; };
+    struct Block {
+        std::uint32_t begin{}, end{};
+        std::uint32_t unrolled_begin{}, unrolled_end{};    ///< the body of a counted loop, several times; empty: none
+        std::vector<std::uint32_t> live_out;
+    };
 
-    void make_nodes(const std::function<std::uint32_t(const ptx::Function&)>& callee);
+    using Loaded = std::vector<std::pair<std::uint32_t, std::uint32_t>>;   ///< (register, value that holds it in this block)
+    void append_values(std::span<const ptx::RegId> registers);
+    void load_bases(std::uint32_t i, Loaded& loaded);
+    void make_node(std::uint32_t i, const Loaded& loaded, const std::function<std::uint32_t(const ptx::Function&)>& callee);
+    void make_nodes(std::uint32_t sm, const std::function<std::uint32_t(const ptx::Function&)>& callee);
     void find_live_values();
+    void unroll_loops();
+    [[nodiscard]] bool is_counted(const Loop& loop) const;
+    void append_copies(Block& block, unsigned copies);
     [[nodiscard]] std::span<const std::uint32_t> defs(const Node& n) const { return {values_.data() + n.defs_begin, n.uses_begin - n.defs_begin}; }
     [[nodiscard]] std::span<const std::uint32_t> uses(const Node& n) const { return {values_.data() + n.uses_begin, n.end - n.uses_begin}; }
-    [[nodiscard]] std::uint32_t block_in_order(const Block& block, std::span<const std::uint32_t> order) const;
+    [[nodiscard]] std::uint32_t block_in_order(const std::vector<std::uint32_t>& live_out, std::span<const std::uint32_t> order) const;
     friend class BlockScheduler;
 
     const FunctionCode& function_;
@@ -44,9 +64,9 @@ private:
     const ptx::Module& module_;
     ValueClasses classes_;
     std::vector<Node> nodes_;
-    std::vector<std::uint32_t> values_;
+    std::vector<std::uint32_t> values_;                ///< registers; numbers past the last register are copies of unrolling
     std::vector<Block> blocks_;
-    mutable std::vector<std::uint32_t> stamp_;   ///< by register: scratch of block_in_order
+    mutable std::vector<std::uint32_t> stamp_;   ///< by value: scratch of block_in_order
     mutable std::uint32_t round_{};
 };
 

@@ -206,4 +206,30 @@ std::vector<std::uint32_t> call_tree(const ptx::Module& module, std::uint32_t en
     return found;
 }
 
+std::vector<std::uint32_t> callees_first(const ptx::Module& module, const KernelCode& code) {
+    struct Frame { std::uint32_t function; std::size_t next; };
+    std::vector<std::uint32_t> order;
+    std::vector<bool> seen(code.functions.size());
+    std::vector<Frame> stack{{0, 0}};
+    seen[0] = true;
+    while (!stack.empty()) {
+        Frame& top = stack.back();
+        const auto& instructions = code.functions[top.function].ir.function->instructions;
+        if (top.next == instructions.size()) {
+            order.push_back(top.function);
+            stack.pop_back();
+            continue;
+        }
+        const ptx::Instruction& i = instructions[top.next++];
+        if (module.form(i).opcode != ptx::Opcode::call) continue;
+        const ptx::Function* callee = called_function(module, i);
+        if (callee == nullptr) continue;
+        const std::int32_t f = code.function_of_symbol[static_cast<std::size_t>(callee - module.functions.data())];
+        if (f < 0 || seen[static_cast<std::size_t>(f)]) continue;
+        seen[static_cast<std::size_t>(f)] = true;
+        stack.push_back({static_cast<std::uint32_t>(f), 0});
+    }
+    return order;
+}
+
 }  // namespace flipflop

@@ -16,4 +16,7 @@ void collect_resources(const ptx::Module& module, const std::vector<const ptx::F
 /// when a function without a body is called, or one through a pointer. Recursion is no trouble.
 [[nodiscard]] std::vector<std::uint32_t> call_tree(const ptx::Module& module, std::uint32_t entry, bool& incomplete);
 
+/// Indices into `code.functions` with those that a function calls before it; within a recursion the order is any.
+[[nodiscard]] std::vector<std::uint32_t> callees_first(const ptx::Module& module, const KernelCode& code);
+
 }  // namespace flipflop

@@ -34,12 +34,13 @@ bool has_effect(const Form& form) {
 
 class Classifier {
 public:
-    explicit Classifier(const FunctionCode& function)
-        : function_(function), ir_(function.ir), module_(*function.ir.module), code_(function.ir.function->instructions) {
+    Classifier(const FunctionCode& function, std::uint32_t sm)
+        : function_(function), sm_(sm), ir_(function.ir), module_(*function.ir.module), code_(function.ir.function->instructions) {
         const auto& registers = ir_.function->registers;
         out_.representative.resize(registers.size());
         out_.width.resize(registers.size());
         out_.address_base.assign(registers.size(), false);
+        out_.from_bank.assign(registers.size(), false);
         for (std::uint32_t r = 0; r < registers.size(); ++r) {
             out_.representative[r] = r;
             out_.width[r] = width_of(registers[r]);
@@ -52,6 +53,7 @@ public:
         // Text order is enough: a single definition stands before its uses in what compilers write.
         for (std::uint32_t i = 0; i < code_.size(); ++i)
             if (out_.needed[i]) fold(i);
+        if (sm_ >= 75) find_uniform();
         return std::move(out_);
     }
 
@@ -59,6 +61,7 @@ private:
     void mark_live() {
         out_.needed.assign(code_.size(), false);
         std::vector<std::uint32_t> work;
+        std::vector<bool> wanted(ir_.function->registers.size());
         for (std::uint32_t i = 0; i < code_.size(); ++i) {
             if (!ir_.block(ir_.block_of[i]).reachable || !has_effect(module_.form(code_[i]))) continue;
             out_.needed[i] = true;
@@ -68,6 +71,8 @@ private:
             const std::uint32_t i = work.back();
             work.pop_back();
             for (const ptx::RegId r : ir_.reads(i)) {
+                if (wanted[index_of(r)]) continue;
+                wanted[index_of(r)] = true;
                 for (const std::uint32_t d : ir_.definitions_of(r)) {
                     if (out_.needed[d]) continue;
                     out_.needed[d] = true;
@@ -113,11 +118,15 @@ private:
         const auto o = module_.operands_of(code_[i]);
         const auto written = ir_.writes(i);
         if (written.empty() || code_[i].guard != ptx::RegId::none) return;
+        fold_fragment(form, written);
         if (form.opcode == Opcode::ld && (form.space == Space::param || function_.table.machine_op[i] == MachineOp::nothing)) {
             for (const ptx::RegId r : written)
                 if (!single(r)) return;
             if (!ir_.function->is_entry && form.space == Space::param) return;   // arguments of a function come in registers
-            for (const ptx::RegId r : written) out_.width[index_of(r)] = 0;
+            for (const ptx::RegId r : written) {
+                out_.width[index_of(r)] = 0;
+                out_.from_bank[index_of(r)] = true;
+            }
             out_.needed[i] = false;
             for (const ptx::RegId r : written) out_.address_base[index_of(r)] = address_uses_[index_of(r)] > 0;
             return;
@@ -152,12 +161,53 @@ private:
         case OperandKind::reg:
             if (!single(o[1].reg())) return;
             if (form.opcode == Opcode::cvta && function_.table.machine_op[i] != MachineOp::nothing) return;
-            if (form.opcode == Opcode::cvt && function_.table.machine_op[i] != MachineOp::nothing) return;
-            if (out_.width[rep(o[1])] == 0) { drop(i, d); out_.address_base[d] = address_uses_[d] > 0; return; }
+            if (form.opcode == Opcode::cvt && function_.table.machine_op[i] != MachineOp::nothing &&
+                function_.table.machine_op[i] != MachineOp::convert_int_int64) return;   // the sign is made again where it is used
+            if (out_.width[rep(o[1])] == 0) { drop(i, d); out_.from_bank[d] = out_.from_bank[rep(o[1])]; out_.address_base[d] = address_uses_[d] > 0; return; }
             alias(i, d, rep(o[1]));
             return;
         default: return;
         }
+    }
+
+    /// Integers that are the same for the whole block (made of parameters, constants and %ctaid) live in the uniform
+    /// registers that sm_75 and later have, or are made again where they are used.
+    void find_uniform() {
+        std::vector<bool> uniform(out_.width.size());
+        const auto is_uniform = [&](const Operand& o) {
+            if (o.kind == OperandKind::special) {
+                const auto s = static_cast<ptx::Special>(o.index);
+                const bool block = s >= ptx::Special::ctaid_x && s <= ptx::Special::ctaid_z;   // S2UR from sm_90 on
+                return s >= ptx::Special::ntid_x && s <= ptx::Special::nctaid_z && (!block || sm_ >= 90);
+            }
+            if (o.kind != OperandKind::reg) return o.kind == OperandKind::immediate;
+            const std::uint32_t r = out_.representative[o.index];
+            return uniform[r] || (out_.width[r] == 0 && ir_.function->registers[r].type != ptx::Type::pred);
+        };
+        for (std::uint32_t i = 0; i < code_.size(); ++i) {
+            const Form& form = module_.form(code_[i]);
+            const auto o = module_.operands_of(code_[i]);
+            if (!out_.needed[i] || code_[i].guard != ptx::RegId::none || o.size() < 2 || o[0].kind != OperandKind::reg) continue;
+            if (!single(o[0].reg()) || ptx::is_float(form.type) || ptx::is_float(form.type2)) continue;
+            switch (form.opcode) {
+            case Opcode::add_: case Opcode::sub_: case Opcode::mul_: case Opcode::mad: case Opcode::shl: case Opcode::shr: case Opcode::and_:
+            case Opcode::or_: case Opcode::xor_: case Opcode::not_: case Opcode::mov: case Opcode::cvt: case Opcode::neg_: break;
+            default: continue;
+            }
+            bool all = true;
+            for (std::size_t k = 1; k < o.size(); ++k) all = all && is_uniform(o[k]);
+            if (!all) continue;
+            uniform[o[0].index] = true;
+            out_.width[o[0].index] = 0;
+        }
+    }
+
+    /// A and B fragments of 16-bit wmma: PTX names twice the registers that sm_80 needs, as Volta held every element twice.
+    void fold_fragment(const Form& form, std::span<const ptx::RegId> written) {
+        if (form.opcode != Opcode::wmma_load || !(form.has("a") || form.has("b")) || ptx::bits_of(form.type) != 16 || sm_ < 80) return;
+        if (form.type == ptx::Type::bf16) return;
+        for (std::size_t k = written.size() / 2; k < written.size(); ++k)
+            if (single(written[k])) out_.width[index_of(written[k])] = 0;
     }
 
     /// "base + constant" that only addresses use goes into their offset field (24 bits signed).
@@ -170,6 +220,7 @@ private:
     }
 
     const FunctionCode& function_;
+    std::uint32_t sm_;
     const KernelIr& ir_;
     const ptx::Module& module_;
     const std::vector<Instruction>& code_;
@@ -179,6 +230,6 @@ private:
 
 }  // namespace
 
-ValueClasses classify_values(const FunctionCode& function) { return Classifier(function).run(); }
+ValueClasses classify_values(const FunctionCode& function, std::uint32_t sm) { return Classifier(function, sm).run(); }
 
 }  // namespace flipflop

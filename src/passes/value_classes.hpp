@@ -15,8 +15,10 @@ struct ValueClasses {
     std::vector<std::uint8_t> width;            ///< by RegId: 32-bit machine registers of a representative, 0 for none
     std::vector<bool> needed;                   ///< by instruction: not dead, and not folded into its users
     std::vector<bool> address_base;             ///< by RegId: constant-bank value that a memory operand needs in registers
+    std::vector<bool> from_bank;                ///< by RegId: a parameter (or part of one) in the constant bank
 };
 
-[[nodiscard]] ValueClasses classify_values(const FunctionCode& function);
+/// `sm` is 80 for sm_80.
+[[nodiscard]] ValueClasses classify_values(const FunctionCode& function, std::uint32_t sm);
 
 }  // namespace flipflop
