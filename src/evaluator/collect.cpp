@@ -8,6 +8,8 @@
 namespace flipflop::eval {
 namespace {
 
+using AxisList = std::vector<std::pair<i64, i64>>;   // (stride, extent)
+
 /// How the address modulo 128 is spread over the axes that move it by something else than multiples of 128.
 struct Residues {
     std::array<double, 128> share{};

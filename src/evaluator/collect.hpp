@@ -58,7 +58,7 @@ private:
     void unknowns(LaunchFacts& facts) const;
     [[nodiscard]] std::uint8_t loop_doubt_of(u32 function, u32 instruction) const;
     [[nodiscard]] std::string reason_text(u32 reason) const;
-    [[nodiscard]] std::optional<std::vector<Interval>> block_set(std::array<u64, 3> block, bool reads) const;
+    [[nodiscard]] ByteSet block_set(std::array<u64, 3> block, bool reads) const;
     [[nodiscard]] std::optional<double> instruction_sectors(std::array<u64, 3> block) const;
 
     Session& s_;

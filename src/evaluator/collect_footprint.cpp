@@ -14,23 +14,23 @@ bool covers(const BoxInfo& box, const std::array<u64, 3>& block) {
 
 }  // namespace
 
-std::optional<std::vector<Interval>> Collector::block_set(std::array<u64, 3> block, bool reads) const {
-    ByteSet set(1u << 14);
+ByteSet Collector::block_set(std::array<u64, 3> block, bool reads) const {
+    ByteSet set(1u << 12);
     for (const KeptBox& box : kept_) {
         if (!covers(box.box, block)) continue;
         for (const Kept& r : box.records) {
             const MemoryOp& m = p_.memory[r.memory];
             if (!(reads ? m.reads : m.writes)) continue;
             u64 base = r.base;
-            AxisList axes;
+            std::vector<Repeat> axes;
             for (unsigned k = 0; k < kAxes; ++k) {
                 if (k < kBlockAxes) base += static_cast<u64>(r.stride[k]) * (block[k] - box.box.low[k]);
-                else axes.emplace_back(r.stride[k], r.extent[k]);
+                else axes.push_back({r.stride[k], r.extent[k]});
             }
             set.add(s_.shapes.facts(r.shape), base, std::move(axes));
         }
     }
-    return set.sectors().intervals();
+    return set.sectors();
 }
 
 /// Sectors of each executed instruction over the warps of a block, summed: what L1 would have to bring in if nothing of
@@ -44,11 +44,11 @@ std::optional<double> Collector::instruction_sectors(std::array<u64, 3> block) c
             if (!p_.memory[r.memory].reads) continue;
             Group& g = groups[{r.memory, r.occurrence}];
             u64 base = r.base;
-            AxisList axes;
+            std::vector<Repeat> axes;
             double times = 1;
             for (unsigned k = 0; k < kAxes; ++k) {
                 if (k < kBlockAxes) base += static_cast<u64>(r.stride[k]) * (block[k] - box.box.low[k]);
-                else if (k < kFirstLoopAxis) axes.emplace_back(r.stride[k], r.extent[k]);
+                else if (k < kFirstLoopAxis) axes.push_back({r.stride[k], r.extent[k]});
                 else times *= static_cast<double>(r.extent[k]);
             }
             g.times = std::max(g.times, times);
@@ -71,32 +71,35 @@ void Collector::footprint(LaunchFacts& facts) const {
     // An interior block; in a grid of two rows the half is the edge.
     const auto middle = [](u32 n) { return u64{n < 2 ? 0 : std::min(n / 2, n - 2)}; };
     const std::array<u64, 3> block{middle(grid.x), middle(grid.y), middle(grid.z)};
-    const auto reads = block_set(block, true), writes = block_set(block, false);
-    if (reads) {
-        const double own = static_cast<double>(length(*reads)) / 32;
-        f.block_sectors = own;
+    const ByteSet reads = block_set(block, true);
+    if (const auto own = reads.size()) {
+        f.block_sectors = static_cast<double>(*own) / 32;
         const std::array<u32, 3> extent{grid.x, grid.y, grid.z};
         const std::array<std::optional<double>*, 3> overlap{&f.overlap_x, &f.overlap_y, &f.overlap_z};
         for (unsigned k = 0; k < 3; ++k) {
             if (extent[k] < 2) continue;
             auto next = block;
             next[k] += 1;
-            const auto other = block_set(next, true);
-            if (other) *overlap[k] = own > 0 ? static_cast<double>(common_length(*reads, *other)) / 32 / own : 0.0;
+            ByteSet both = block_set(next, true);
+            const auto other = both.size();
+            both.add(reads);
+            const auto all = both.size();
+            // What is in both is what the union has not twice.
+            if (other && all) *overlap[k] = *own > 0 ? static_cast<double>(*own + *other - *all) / static_cast<double>(*own) : 0.0;
         }
     }
-    if (writes) f.block_store_sectors = static_cast<double>(length(*writes)) / 32;
+    if (const auto own = block_set(block, false).size()) f.block_store_sectors = static_cast<double>(*own) / 32;
     f.block_instruction_sectors = instruction_sectors(block);
     if (global_unknown_) f.why = "some global addresses depend on data: they are left out of the sets";
     if (sampled_) { f.why = "the grid was sampled, not enumerated"; return; }
     for (const bool side : {true, false}) {
-        ByteSet set(1u << 18);
+        ByteSet set;
         for (const KeptBox& box : kept_)
             for (const Kept& r : box.records) {
                 const MemoryOp& m = p_.memory[r.memory];
                 if (!(side ? m.reads : m.writes)) continue;
-                AxisList axes;
-                for (unsigned k = 0; k < kAxes; ++k) axes.emplace_back(r.stride[k], r.extent[k]);
+                std::vector<Repeat> axes;
+                for (unsigned k = 0; k < kAxes; ++k) axes.push_back({r.stride[k], r.extent[k]});
                 set.add(s_.shapes.facts(r.shape), r.base, std::move(axes));
             }
         const auto bytes = set.size();

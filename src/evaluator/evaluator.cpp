@@ -76,10 +76,12 @@ public:
         const u64 step_limit = small ? options_.budget : options_.budget / 16;
         const u64 box_limit = small ? ~u64{0} : 2048;
         for (u64 count = 0; !boxes_.empty(); ++count) {
+            if (getenv("DBG")) fprintf(stderr, "box %lu steps %lu\n", (unsigned long)count, (unsigned long)s_.steps);
             if (s_.steps > step_limit || count > box_limit) return sample();
             const Box box = boxes_.back();
             boxes_.pop_back();
             evaluate(box, false, 1);
+            if (getenv("DBG")) for (unsigned k = 0; k < 5; ++k) fprintf(stderr, "  low %lu ext %lu -> %ld\n", (unsigned long)box.low[k], (unsigned long)box.extent[k], (long)s_.domain.extent[k]);
             split(box);
         }
     }

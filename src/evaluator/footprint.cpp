@@ -1,203 +1,309 @@
+// Unions of lattices. A union is counted by cutting along the longest stride: within one step of it, items without that
+// axis remain, and the same is done to them; plain intervals are merged.
 #include "evaluator/footprint.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace flipflop::eval {
+namespace {
 
-void merge_intervals(std::vector<Interval>& v) {
+constexpr i64 kSector = 32;
+
+i64 floor_to(i64 v, i64 unit) { return (v >= 0 ? v / unit : -((-v + unit - 1) / unit)) * unit; }
+
+void sort_unique(std::vector<Lattice>& v) {
     std::sort(v.begin(), v.end());
-    std::size_t n = 0;
+    v.erase(std::unique(v.begin(), v.end()), v.end());
+}
+
+u64 merged_length(std::vector<std::pair<i64, i64>>& v) {
+    std::sort(v.begin(), v.end());
+    u64 total = 0;
+    i64 reach = INT64_MIN;
     for (const auto& [b, e] : v) {
-        if (n && b <= v[n - 1].second) v[n - 1].second = std::max(v[n - 1].second, e);
-        else v[n++] = {b, e};
+        const i64 from = std::max(b, reach);
+        if (e > from) { total += static_cast<u64>(e - from); reach = e; }
     }
-    v.resize(n);
+    return total;
 }
 
-u64 length(const std::vector<Interval>& v) {
-    u64 n = 0;
-    for (const auto& [b, e] : v) n += static_cast<u64>(e - b);
-    return n;
-}
-
-u64 common_length(const std::vector<Interval>& a, const std::vector<Interval>& b) {
-    u64 n = 0;
-    for (std::size_t i = 0, k = 0; i < a.size() && k < b.size();) {
-        const i64 from = std::max(a[i].first, b[k].first), to = std::min(a[i].second, b[k].second);
-        if (to > from) n += static_cast<u64>(to - from);
-        (a[i].second < b[k].second ? i : k) += 1;
+/// Appends one more axis to a canonical item, its stride no less than those before; false: it must be spelled out.
+bool append(Lattice& item, Repeat r) {
+    if (r.count <= 1 || r.stride == 0) return true;
+    if (item.axes.empty()) {
+        if (r.stride <= item.width) { item.width += r.stride * (r.count - 1); return true; }
+        item.axes.push_back(r);
+        return true;
     }
-    return n;
+    Repeat& last = item.axes.back();
+    if (r.stride % last.stride == 0 && r.stride <= last.stride * last.count) {
+        last.count += r.stride / last.stride * (r.count - 1);
+        return true;
+    }
+    if (item.axes.size() == 1 && r.stride <= item.width && item.width + r.stride * (r.count - 1) <= last.stride) {
+        item.width += r.stride * (r.count - 1);
+        if (item.width == last.stride) { item.width *= last.count; item.axes.clear(); }
+        return true;
+    }
+    if (r.stride >= item.span()) { item.axes.push_back(r); return true; }
+    return false;
 }
 
-void ByteSet::add(const ShapeFacts& shape, u64 base, AxisList axes) {
+struct Counter {
+    std::size_t work{};
+    static constexpr std::size_t kWork = 200'000;
+
+    std::optional<u64> plain(const std::vector<Lattice>& items) {
+        std::vector<std::pair<i64, i64>> v;
+        v.reserve(items.size());
+        for (const Lattice& i : items) v.emplace_back(i.base, i.base + i.width);
+        work += v.size();
+        return merged_length(v);
+    }
+
+    std::optional<u64> spelled_out(const std::vector<Lattice>& items) {
+        std::vector<std::pair<i64, i64>> v;
+        for (const Lattice& item : items) {
+            u64 pieces = 1;
+            for (const Repeat& r : item.axes) pieces *= static_cast<u64>(r.count);
+            if (work + pieces > kWork) return std::nullopt;
+            work += pieces;
+            const std::size_t from = v.size();
+            v.emplace_back(item.base, item.base + item.width);
+            for (const Repeat& r : item.axes) {
+                const std::size_t count = v.size();
+                for (i64 k = 1; k < r.count; ++k)
+                    for (std::size_t j = from; j < count; ++j) v.emplace_back(v[j].first + k * r.stride, v[j].second + k * r.stride);
+            }
+        }
+        return merged_length(v);
+    }
+
+    /// Items of one cluster of overlapping ranges.
+    std::optional<u64> cluster(const std::vector<Lattice>& items) {
+        if (items.size() == 1) return items[0].size();
+        if (++work > kWork) return std::nullopt;
+        i64 step = 0, origin = INT64_MAX;
+        for (const Lattice& i : items) {
+            if (!i.axes.empty()) step = std::max(step, i.axes.back().stride);
+            origin = std::min(origin, i.base);
+        }
+        if (step == 0) return plain(items);
+        struct Slice { i64 first, count; Lattice inner; };
+        std::vector<Slice> slices;
+        std::vector<i64> cuts;
+        for (const Lattice& item : items) {
+            Slice s{0, 1, item};
+            if (!item.axes.empty() && item.axes.back().stride == step) {
+                s.count = item.axes.back().count;
+                s.inner.axes.pop_back();
+            }
+            s.first = (item.base - origin) / step;
+            s.inner.base = (item.base - origin) % step;
+            const i64 over = s.inner.base + s.inner.span() - step;
+            if (over > 0) {
+                // What reaches into the next step is a piece of its own there.
+                if (!s.inner.axes.empty()) return spelled_out(items);
+                for (i64 k = 1; s.inner.base + s.inner.width > k * step; ++k) {
+                    Slice next = s;
+                    next.first += k;
+                    next.inner.base = 0;
+                    next.inner.width = std::min(step, s.inner.base + s.inner.width - k * step);
+                    slices.push_back(next);
+                    cuts.push_back(next.first);
+                    cuts.push_back(next.first + next.count);
+                    if (++work > kWork) return std::nullopt;
+                }
+                s.inner.width = step - s.inner.base;
+            }
+            cuts.push_back(s.first);
+            cuts.push_back(s.first + s.count);
+            slices.push_back(std::move(s));
+        }
+        std::sort(cuts.begin(), cuts.end());
+        cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+        u64 total = 0;
+        std::vector<Lattice> previous, now;
+        std::optional<u64> size = 0;
+        for (std::size_t k = 0; k + 1 < cuts.size(); ++k) {
+            now.clear();
+            work += slices.size();
+            if (work > kWork) return std::nullopt;
+            for (const Slice& s : slices)
+                if (s.first <= cuts[k] && s.first + s.count >= cuts[k + 1]) now.push_back(s.inner);
+            sort_unique(now);
+            if (now != previous) {
+                size = count(now);
+                if (!size) return std::nullopt;
+                previous = now;
+            }
+            total += *size * static_cast<u64>(cuts[k + 1] - cuts[k]);
+        }
+        return total;
+    }
+
+    /// `items` sorted by base.
+    std::optional<u64> count(const std::vector<Lattice>& items) {
+        u64 total = 0;
+        for (std::size_t from = 0; from < items.size();) {
+            std::size_t to = from + 1;
+            i64 reach = items[from].base + items[from].span();
+            while (to < items.size() && items[to].base < reach) { reach = std::max(reach, items[to].base + items[to].span()); ++to; }
+            const auto part = cluster({items.begin() + static_cast<std::ptrdiff_t>(from), items.begin() + static_cast<std::ptrdiff_t>(to)});
+            if (!part) return std::nullopt;
+            total += *part;
+            from = to;
+        }
+        return total;
+    }
+};
+
+/// Can b join a? Same pieces side by side, or the same lattice going on along one axis.
+bool join(Lattice& a, const Lattice& b) {
+    if (a.axes == b.axes && b.base >= a.base && b.base <= a.base + a.width) {
+        const i64 width = std::max(a.width, b.base + b.width - a.base);
+        if (!a.axes.empty() && width > a.axes.front().stride) return false;
+        a.width = width;
+        return true;
+    }
+    if (a.width != b.width) return false;
+    const std::size_t longer = std::max(a.axes.size(), b.axes.size());
+    if (longer - std::min(a.axes.size(), b.axes.size()) > 1) return false;
+    for (std::size_t k = 0; k < longer; ++k) {
+        // All axes but the k-th of the longer one must agree.
+        const Lattice &more = a.axes.size() >= b.axes.size() ? a : b, &less = a.axes.size() >= b.axes.size() ? b : a;
+        const bool missing = less.axes.size() < more.axes.size();
+        bool agree = missing || less.axes[k].stride == more.axes[k].stride;
+        for (std::size_t j = 0; agree && j < longer; ++j) {
+            if (j == k) continue;
+            agree = more.axes[j] == less.axes[missing && j > k ? j - 1 : j];
+        }
+        if (!agree) continue;
+        const i64 stride = more.axes[k].stride, n = more.axes[k].count, m = missing ? 1 : less.axes[k].count;
+        if ((less.base - more.base) % stride != 0) continue;
+        const i64 shift = (less.base - more.base) / stride;       // less begins `shift` steps after more
+        if (shift > n || shift + m < 0) continue;
+        const i64 first = std::min<i64>(0, shift), last = std::max(n, shift + m);
+        Lattice joined = more;
+        joined.base += first * stride;
+        joined.axes[k].count = last - first;
+        // The longer axis must still clear what lies within it.
+        if (k + 1 < joined.axes.size() && stride * (joined.axes[k].count - 1) + joined.width > joined.axes[k + 1].stride) continue;
+        a = std::move(joined);
+        return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+void ByteSet::add(const ShapeFacts& shape, u64 base, std::vector<Repeat> axes) {
     if (given_up_ || shape.intervals.empty()) return;
     i64 start = static_cast<i64>(base);
-    std::erase_if(axes, [](const auto& a) { return a.first == 0 || a.second <= 1; });
-    for (auto& [stride, extent] : axes) {
-        if (stride > 0) continue;
-        start += stride * (extent - 1);
-        stride = -stride;
+    std::erase_if(axes, [](const Repeat& a) { return a.stride == 0 || a.count <= 1; });
+    for (Repeat& a : axes) {
+        if (a.stride > 0) continue;
+        start += a.stride * (a.count - 1);
+        a.stride = -a.stride;
     }
     // Equal pieces at equal distances are one more axis.
     const auto& v = shape.intervals;
     bool regular = true;
     const i64 width = v[0].second - v[0].first, gap = v.size() > 1 ? v[1].first - v[0].first : 0;
-    for (std::size_t k = 1; k < v.size(); ++k)
-        regular &= v[k].second - v[k].first == width && v[k].first - v[k - 1].first == gap;
-    if (regular && v.size() > 1) axes.emplace_back(gap, static_cast<i64>(v.size()));
+    for (std::size_t k = 1; k < v.size(); ++k) regular &= v[k].second - v[k].first == width && v[k].first - v[k - 1].first == gap;
+    if (regular && v.size() > 1) axes.push_back({gap, static_cast<i64>(v.size())});
     std::sort(axes.begin(), axes.end());
-    if (regular) return add_run({start + v[0].first, width, 0, 1}, axes);
-    for (const auto& [b, e] : v) add_run({start + b, e - b, 0, 1}, axes);
+    if (regular) return add_lattice({start + v[0].first, width, {}}, axes);
+    for (const auto& [b, e] : v) add_lattice({start + b, e - b, {}}, axes);
 }
 
-void ByteSet::add_run(Run run, const AxisList& axes) {
-    std::vector<Run> now{run};
-    for (const auto& [stride, extent] : axes) {
-        Run& r = now.front();
-        const bool single = now.size() == 1;
-        if (single && r.count == 1 && stride <= r.width) {
-            r.width += stride * (extent - 1);
-        } else if (single && r.count == 1) {
-            r.stride = stride;
-            r.count = extent;
-        } else if (single && stride % r.stride == 0 && stride <= r.stride * r.count) {
-            r.count += stride / r.stride * (extent - 1);
-        } else if (single && stride <= r.width && r.width + stride * (extent - 1) <= r.stride) {
-            r.width += stride * (extent - 1);
-        } else {
-            if (now.size() * static_cast<u64>(extent) + runs_.size() > limit_) { given_up_ = true; return; }
-            const std::size_t count = now.size();
-            for (i64 k = 1; k < extent; ++k)
-                for (std::size_t j = 0; j < count; ++j) {
-                    Run copy = now[j];
-                    copy.begin += stride * k;
-                    now.push_back(copy);
-                }
+void ByteSet::add(const ByteSet& other) {
+    given_up_ |= other.given_up_;
+    items_.insert(items_.end(), other.items_.begin(), other.items_.end());
+    if (items_.size() > limit_) given_up_ = true;
+}
+
+void ByteSet::add_lattice(Lattice item, const std::vector<Repeat>& axes) {
+    for (std::size_t k = 0; k < axes.size(); ++k) {
+        if (append(item, axes[k])) continue;
+        if (items_.size() + static_cast<u64>(axes[k].count) > limit_) { given_up_ = true; return; }
+        const std::vector<Repeat> rest(axes.begin() + static_cast<std::ptrdiff_t>(k) + 1, axes.end());
+        for (i64 j = 0; j < axes[k].count && !given_up_; ++j) {
+            Lattice copy = item;
+            copy.base += axes[k].stride * j;
+            add_lattice(std::move(copy), rest);
         }
-        for (Run& each : now)
-            if (each.count > 1 && each.width >= each.stride) {
-                each.width += each.stride * (each.count - 1);
-                each.stride = 0;
-                each.count = 1;
-            }
+        return;
     }
-    if (runs_.size() + now.size() > limit_) { given_up_ = true; return; }
-    runs_.insert(runs_.end(), now.begin(), now.end());
+    if (items_.size() >= limit_) { given_up_ = true; return; }
+    items_.push_back(std::move(item));
+    if (items_.size() % 256 == 0) tidy();
+}
+
+/// Joins what can be joined: iterations run before a summary, the two sides of a cut box, the words of an unrolled loop.
+void ByteSet::tidy() const {
+    for (bool again = true; again;) {
+        again = false;
+        sort_unique(items_);
+        for (std::size_t k = 0; k < items_.size(); ++k) {
+            // Neighbours in order of address are what joins; looking far ahead would be quadratic.
+            for (std::size_t j = k + 1; j < items_.size() && j < k + 12;) {
+                if (!join(items_[k], items_[j])) { ++j; continue; }
+                items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(j));
+                std::vector<Repeat> axes = std::move(items_[k].axes);
+                items_[k].axes.clear();
+                Lattice canonical{items_[k].base, items_[k].width, {}};
+                bool fits = true;
+                for (const Repeat& r : axes) fits = fits && append(canonical, r);
+                if (fits) items_[k] = std::move(canonical);
+                else items_[k].axes = std::move(axes);
+                again = true;
+            }
+        }
+    }
 }
 
 ByteSet ByteSet::sectors() const {
     ByteSet out(limit_);
     out.given_up_ = given_up_;
     if (given_up_) return out;
-    const auto down = [](i64 v) { return v >> 5 << 5; };
-    for (const Run& r : runs_) {
-        if (r.count > 1 && r.stride > 32 && r.stride % 32 != 0) {
-            if (out.runs_.size() + static_cast<u64>(r.count) > limit_) { out.given_up_ = true; return out; }
-            for (i64 k = 0; k < r.count; ++k) {
-                const i64 b = r.begin + k * r.stride;
-                out.runs_.push_back({down(b), down(b + r.width + 31) - down(b), 0, 1});
-            }
-            continue;
+    tidy();
+    for (const Lattice& item : items_) {
+        // Axes that do not keep to sectors are split into ones that do; a stride of at most a sector leaves none out.
+        std::vector<Lattice> parts{{item.base, item.width, {}}};
+        std::vector<Repeat> even;
+        for (const Repeat& r : item.axes) {
+            if (r.stride % kSector == 0) { even.push_back(r); continue; }
+            if (parts.size() == 1 && r.stride <= kSector) { parts[0].width += r.stride * (r.count - 1); continue; }
+            const i64 period = std::min<i64>(r.count, kSector / std::gcd(r.stride, kSector));
+            if (parts.size() * static_cast<u64>(period) + out.items_.size() > limit_) { out.given_up_ = true; return out; }
+            std::vector<Lattice> next;
+            for (const Lattice& p : parts)
+                for (i64 j = 0; j < period; ++j) {
+                    Lattice copy = p;
+                    copy.base += r.stride * j;
+                    copy.axes.push_back({r.stride * period, (r.count - j + period - 1) / period});
+                    next.push_back(std::move(copy));
+                }
+            parts = std::move(next);
         }
-        Run s = r;
-        s.begin = down(r.begin);
-        if (r.count == 1 || r.stride <= 32) {
-            s = {down(r.begin), down(r.end() + 31) - down(r.begin), 0, 1};
-        } else {
-            s.width = down(r.begin + r.width + 31) - s.begin;
-            if (s.width >= s.stride) s = {s.begin, s.width + s.stride * (s.count - 1), 0, 1};
+        for (Lattice& p : parts) {
+            const i64 from = floor_to(p.base, kSector), to = floor_to(p.base + p.width + kSector - 1, kSector);
+            std::vector<Repeat> axes = p.axes;
+            axes.insert(axes.end(), even.begin(), even.end());
+            std::erase_if(axes, [](const Repeat& a) { return a.count <= 1; });
+            std::sort(axes.begin(), axes.end());
+            out.add_lattice({from, to - from, {}}, axes);
         }
-        out.runs_.push_back(s);
     }
     return out;
 }
 
-std::optional<std::vector<Interval>> ByteSet::intervals() const {
-    if (given_up_) return std::nullopt;
-    std::vector<Run> runs = runs_;
-    std::sort(runs.begin(), runs.end());
-    runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
-    u64 pieces = 0;
-    for (const Run& r : runs) pieces += static_cast<u64>(r.count);
-    if (pieces > (u64{1} << 20)) return std::nullopt;
-    std::vector<Interval> v;
-    v.reserve(pieces);
-    for (const Run& r : runs)
-        for (i64 k = 0; k < r.count; ++k) v.emplace_back(r.begin + k * r.stride, r.begin + k * r.stride + r.width);
-    merge_intervals(v);
-    return v;
-}
-
-namespace {
-
-/// Runs of one stride are rectangles: phase within the stride by index. The area of their union, in bytes.
-u64 rectangles(const std::vector<Run>& runs, i64 stride) {
-    struct Rect { i64 phase, width, first, count; };
-    std::vector<Rect> rects;
-    std::vector<i64> cuts;
-    for (const Run& r : runs) {
-        i64 phase = r.begin % stride, first = r.begin / stride;
-        if (phase < 0) { phase += stride; --first; }
-        const i64 head = std::min(r.width, stride - phase);
-        rects.push_back({phase, head, first, r.count});
-        if (r.width > head) rects.push_back({0, r.width - head, first + 1, r.count});
-    }
-    for (const Rect& r : rects) { cuts.push_back(r.phase); cuts.push_back(r.phase + r.width); }
-    std::sort(cuts.begin(), cuts.end());
-    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-    u64 area = 0;
-    for (std::size_t k = 0; k + 1 < cuts.size(); ++k) {
-        std::vector<Interval> v;
-        for (const Rect& r : rects)
-            if (r.phase <= cuts[k] && r.phase + r.width >= cuts[k + 1]) v.emplace_back(r.first, r.first + r.count);
-        merge_intervals(v);
-        area += length(v) * static_cast<u64>(cuts[k + 1] - cuts[k]);
-    }
-    return area;
-}
-
-std::optional<u64> component(const std::vector<Run>& runs) {
-    bool plain = true, one_stride = true;
-    i64 stride = 0;
-    for (const Run& r : runs) {
-        if (r.count == 1) continue;
-        plain = false;
-        one_stride &= stride == 0 || stride == r.stride;
-        stride = r.stride;
-    }
-    if (!plain && one_stride && runs.size() <= 512) {
-        const bool narrow = std::all_of(runs.begin(), runs.end(), [&](const Run& r) { return r.width <= stride; });
-        if (narrow) return rectangles(runs, stride);
-    }
-    u64 pieces = 0;
-    for (const Run& r : runs) pieces += static_cast<u64>(r.count);
-    if (pieces > (u64{1} << 20)) return std::nullopt;
-    std::vector<Interval> v;
-    for (const Run& r : runs)
-        for (i64 k = 0; k < r.count; ++k) v.emplace_back(r.begin + k * r.stride, r.begin + k * r.stride + r.width);
-    merge_intervals(v);
-    return length(v);
-}
-
-}  // namespace
-
 std::optional<u64> ByteSet::size() const {
     if (given_up_) return std::nullopt;
-    std::vector<Run> runs = runs_;
-    std::sort(runs.begin(), runs.end());
-    runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
-    u64 total = 0;
-    for (std::size_t from = 0; from < runs.size();) {
-        std::size_t to = from + 1;
-        i64 reach = runs[from].end();
-        while (to < runs.size() && runs[to].begin < reach) reach = std::max(reach, runs[to++].end());
-        const auto part = component(std::vector<Run>(runs.begin() + static_cast<std::ptrdiff_t>(from), runs.begin() + static_cast<std::ptrdiff_t>(to)));
-        if (!part) return std::nullopt;
-        total += *part;
-        from = to;
-    }
-    return total;
+    tidy();
+    return Counter{}.count(items_);
 }
 
 }  // namespace flipflop::eval

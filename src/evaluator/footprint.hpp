@@ -1,4 +1,4 @@
-// Owns: sets of bytes as a grid touches them, without listing them: pieces of equal width at equal distances.
+// Owns: sets of bytes as a grid touches them, without listing them: pieces repeated along axes.
 // Input: records with the extents of their axes. Invariant: sizes are exact, or not given.
 #pragma once
 
@@ -9,40 +9,47 @@
 
 namespace flipflop::eval {
 
-/// `count` pieces of `width` bytes, `stride` apart.
-struct Run {
-    i64 begin{}, width{}, stride{}, count{1};
-    [[nodiscard]] i64 end() const { return begin + stride * (count - 1) + width; }
-    friend bool operator==(const Run&, const Run&) = default;
-    friend auto operator<=>(const Run&, const Run&) = default;
+struct Repeat {
+    i64 stride{}, count{};
+    friend bool operator==(const Repeat&, const Repeat&) = default;
+    friend auto operator<=>(const Repeat&, const Repeat&) = default;
 };
 
-using Interval = std::pair<i64, i64>;
-using AxisList = std::vector<std::pair<i64, i64>>;   ///< (stride, extent)
+/// `width` bytes at `base`, repeated along axes. Canonical: strides ascend, each clears what lies within it.
+struct Lattice {
+    i64 base{}, width{};
+    std::vector<Repeat> axes;
+    [[nodiscard]] i64 span() const {
+        i64 s = width;
+        for (const Repeat& r : axes) s += r.stride * (r.count - 1);
+        return s;
+    }
+    [[nodiscard]] u64 size() const {
+        u64 n = static_cast<u64>(width);
+        for (const Repeat& r : axes) n *= static_cast<u64>(r.count);
+        return n;
+    }
+    friend bool operator==(const Lattice&, const Lattice&) = default;
+    friend auto operator<=>(const Lattice&, const Lattice&) = default;
+};
 
-/// A union that grows. `limit` bounds the work: past it the set is given up.
+/// A union that grows. `limit` bounds its pieces: past it the set is given up.
 class ByteSet {
 public:
-    explicit ByteSet(std::size_t limit = 1u << 16) : limit_(limit) {}
-    /// Adds a shape's bytes at `base`, repeated along the axes.
-    void add(const ShapeFacts& shape, u64 base, AxisList axes);
-    [[nodiscard]] bool given_up() const { return given_up_; }
+    explicit ByteSet(std::size_t limit = 1u << 14) : limit_(limit) {}
+    /// Adds a shape's bytes at `base`, repeated along the axes (any order, any sign).
+    void add(const ShapeFacts& shape, u64 base, std::vector<Repeat> axes);
+    void add(const ByteSet& other);
     /// Every byte rounded out to whole sectors.
     [[nodiscard]] ByteSet sectors() const;
     [[nodiscard]] std::optional<u64> size() const;
-    /// As disjoint sorted intervals.
-    [[nodiscard]] std::optional<std::vector<Interval>> intervals() const;
-    [[nodiscard]] bool empty() const { return runs_.empty(); }
 
 private:
-    void add_run(Run run, const AxisList& axes);
-    std::vector<Run> runs_;
+    void add_lattice(Lattice item, const std::vector<Repeat>& axes);
+    void tidy() const;
+    mutable std::vector<Lattice> items_;
     std::size_t limit_;
     bool given_up_{};
 };
-
-[[nodiscard]] u64 length(const std::vector<Interval>& v);
-[[nodiscard]] u64 common_length(const std::vector<Interval>& a, const std::vector<Interval>& b);
-void merge_intervals(std::vector<Interval>& v);
 
 }  // namespace flipflop::eval
