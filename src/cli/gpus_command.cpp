@@ -210,11 +210,14 @@ Result<void> run(const Options& options) {
 
 void add_gpus_command(CLI::App& app, CommandResult& result) {
     auto options = std::make_shared<Options>();
-    auto* command = app.add_subcommand("gpus", "The boards that are known, or one profile with unit, basis and source of every value");
-    command->add_option("NAME", options->name, "Board by name, alias or profile file");
+    auto* command = app.add_subcommand("gpus", "the boards that are known, or one profile with unit, basis and source of every value");
+    command->add_option("NAME", options->name, "board by name, alias or profile file")->type_name("");
     add_output_options(*command, options->output, "text or json");
     command->callback([options, &result] {
-        if (const auto done = run(*options); !done) {
+        if (auto done = run(*options); !done) {
+            if (done.error().file.empty()) {
+                done.error().file = "flipflop gpus";
+            }
             std::fputs(render(done.error()).c_str(), stderr);
             result.exit_code = kUsageError;
         }

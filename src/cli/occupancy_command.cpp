@@ -223,24 +223,27 @@ Result<void> run(const Options& options) {
 
 void add_occupancy_command(CLI::App& app, CommandResult& result) {
     auto options = std::make_shared<Options>();
-    auto* command = app.add_subcommand("occupancy", "Resident blocks and warps of a launch, what limits them, and the nearest cliffs");
-    command->add_option("--gpu", options->gpu, "Board by name, alias or profile file");
-    command->add_option("--cc", options->capability, "Compute capability, such as 8.0");
-    command->add_option("--regs", options->in.registers_per_thread, "Registers a thread")->required();
-    command->add_option("--block", options->block, "Threads a block: X, X,Y or X,Y,Z")->required();
+    auto* command = app.add_subcommand("occupancy", "resident blocks and warps of a launch, what limits them, and the nearest cliffs");
+    command->add_option("--gpu", options->gpu, "board by name, alias or profile file")->type_name("NAME");
+    command->add_option("--cc", options->capability, "compute capability, such as 8.0")->type_name("X.Y");
+    command->add_option("--regs", options->in.registers_per_thread, "registers a thread")->type_name("N")->required();
+    command->add_option("--block", options->block, "threads a block")->type_name("X[,Y[,Z]]")->required();
     const CLI::Range bytes(std::int64_t{0}, std::int64_t{1} << 40);
-    command->add_option("--smem", options->static_shared, "Static shared memory in bytes")->check(bytes);
-    command->add_option("--dynamic-smem", options->dynamic_shared, "Dynamic shared memory in bytes")->check(bytes);
-    command->add_option("--barriers", options->in.barriers, "Barriers a block uses (default 1)")->check(CLI::Range(0U, 16U));
+    command->add_option("--smem", options->static_shared, "static shared memory")->check(bytes)->type_name("BYTES");
+    command->add_option("--dynamic-smem", options->dynamic_shared, "dynamic shared memory")->check(bytes)->type_name("BYTES");
+    command->add_option("--barriers", options->in.barriers, "barriers that a block uses, 0 to 16; default 1")->check(CLI::Range(0U, 16U))->type_name("N");
     options->carveout_option =
-        command->add_option("--carveout", options->carveout, "Preferred share of shared memory in percent")->check(CLI::Range(0U, 100U));
-    command->add_flag("--no-opt-in", options->no_opt_in, "Without cudaFuncAttributeMaxDynamicSharedMemorySize");
-    command->add_option("--cluster", options->in.cluster_blocks, "Blocks a cluster")->check(CLI::Range(1U, 1024U));
+        command->add_option("--carveout", options->carveout, "preferred share of shared memory, 0 to 100; default all")->check(CLI::Range(0U, 100U))->type_name("PERCENT");
+    command->add_flag("--no-opt-in", options->no_opt_in, "the kernel has not asked for more dynamic shared memory than the default");
+    command->add_option("--cluster", options->in.cluster_blocks, "blocks a cluster")->check(CLI::Range(1U, 1024U))->type_name("N");
     options->max_threads_option =
-        command->add_option("--max-threads", options->max_threads, "The kernel's .maxntid")->check(CLI::Range(1U, 1024U));
+        command->add_option("--max-threads", options->max_threads, "the most threads that the kernel is compiled for (.maxntid)")->check(CLI::Range(1U, 1024U))->type_name("N");
     add_output_options(*command, options->output, "text or json");
     command->callback([options, &result] {
-        if (const auto done = run(*options); !done) {
+        if (auto done = run(*options); !done) {
+            if (done.error().file.empty()) {
+                done.error().file = "flipflop occupancy";
+            }
             std::fputs(render(done.error()).c_str(), stderr);
             result.exit_code = kUsageError;   // a bad value, or a place that cannot be written
         }
