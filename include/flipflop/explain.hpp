@@ -54,16 +54,17 @@ struct Explanation {
     std::map<std::string, std::optional<std::string>> used;
     std::vector<InputSummary> inputs;
     std::vector<ExplainedKernel> kernels;
+    std::vector<Diagnostic> notes;            ///< as Analysis::notes
     std::uint64_t errors{}, warnings{};
 };
 
 /// The part of a term that decides its value: the largest of a sum, max or norm, the smallest of a min, the first of a
-/// difference or ratio, the first with parts of its own of a product. A leaf has none.
+/// difference or ratio; of a product the time, else the first with parts of its own. A leaf has none.
 [[nodiscard]] std::optional<std::size_t> dominant_part(const Term& term);
 
-/// The term that holds all of a configuration's derivation: energy (power x time) where power is known, else time.
-/// Null where nothing is predicted.
-[[nodiscard]] const Term* root_term(const ConfigResult& config);
+/// One term with all of a configuration's derivation: energy, with the whole trees of power and time in the places where
+/// the model names their values, or time alone where power is not known. Empty where nothing is predicted.
+[[nodiscard]] std::optional<Term> whole_term(const ConfigResult& config);
 
 [[nodiscard]] Result<Explanation> explain(const std::vector<Input>& inputs, const AnalyzeOptions& options,
                                           const ExplainRequest& request);

@@ -23,6 +23,7 @@ struct TextStyle {
     bool all{};                   ///< every launchable block
     bool findings{};              ///< every finding
     bool full_detail{};           ///< every access, loop and assumption
+    bool operating_points{};      ///< clocks or power limits were asked for: a column says which
     bool named_blocks{};          ///< the configurations are the user's own (--block), in his order
 };
 

@@ -59,6 +59,31 @@ std::vector<TermChange> term_changes(const Term& first, const Term& second) {
     return changes;
 }
 
+/// The deepest term that holds most of the whole difference (four fifths): the most precise thing that is still true.
+const TermChange* telling_change(const std::vector<TermChange>& changes, double whole) {
+    const auto depth = [](const TermChange& c) { return std::count(c.path.begin(), c.path.end(), '/'); };
+    const TermChange* best = nullptr;
+    for (const TermChange& change : changes) {
+        if (!change.value || !change.other) { continue; }
+        const double share = (*change.value - *change.other) / whole;
+        if (share >= 0.8 && depth(change) > 0 && (best == nullptr || depth(change) > depth(*best))) { best = &change; }
+    }
+    return best;
+}
+
+/// Puts the whole trees where the energy's own tree only names their values.
+void graft(Term& energy, const Term& power, const Term& time) {
+    for (Term& part : energy.parts) {
+        if (!part.parts.empty()) {
+            graft(part, power, time);
+        } else if (part.id == power.id && part.value == power.value) {
+            part = power;
+        } else if (part.id == time.id && part.value == time.value) {
+            part = time;
+        }
+    }
+}
+
 /// 90 % of a log-normal ratio.
 constexpr double kNinety = 1.6448536269514722;
 
@@ -89,9 +114,7 @@ Comparison compare(const ExplainedKernel& kernel, std::size_t first, std::size_t
         const bool clear = *out.time_ratio_high < 1 || *out.time_ratio_low > 1;
         out.verdict = !clear ? fmt::format("{} and {} are too close to tell apart", block_text(a.block), block_text(b.block))
                              : fmt::format("{} is {} than {}", block_text(a.block), *out.time_ratio < 1 ? "faster" : "slower", block_text(b.block));
-        // The largest difference that is not the total itself is the reason.
-        const auto reason = std::find_if(out.changes.begin(), out.changes.end(), [&](const TermChange& c) { return c.path != time_a.id; });
-        if (reason != out.changes.end() && reason->value && reason->other) {
+        if (const TermChange* const reason = telling_change(out.changes, time_a.value - time_b.value); reason != nullptr) {
             out.verdict += fmt::format(", most of it in {}: {:.3g} for {:.3g} {}", reason->path, *reason->value, *reason->other, reason->unit);
         }
         out.verdict += ".";
@@ -179,6 +202,10 @@ std::optional<std::size_t> dominant_part(const Term& term) {
         case Fold::norm: return index(std::max_element(term.parts.begin(), term.parts.end(), by_size));
         case Fold::min: return index(std::min_element(term.parts.begin(), term.parts.end(), by_size));
         case Fold::product: {
+            // Each factor matters alike; what a kernel engineer can change is the time.
+            const auto is_time = [](const Term& t) { return t.unit == "us" || t.unit == "ms" || t.unit == "cycles"; };
+            const auto time = std::find_if(term.parts.begin(), term.parts.end(), [&](const Term& t) { return !t.parts.empty() && is_time(t); });
+            if (time != term.parts.end()) { return index(time); }
             const auto deep = std::find_if(term.parts.begin(), term.parts.end(), [](const Term& t) { return !t.parts.empty(); });
             return deep == term.parts.end() ? 0 : index(deep);
         }
@@ -189,9 +216,13 @@ std::optional<std::size_t> dominant_part(const Term& term) {
     return 0;
 }
 
-const Term* root_term(const ConfigResult& config) {
-    if (!config.predicted) { return nullptr; }
-    return config.predicted->power ? &config.predicted->power->energy : &config.predicted->time.total;
+std::optional<Term> whole_term(const ConfigResult& config) {
+    if (!config.predicted) { return std::nullopt; }
+    if (!config.predicted->power) { return config.predicted->time.total; }
+    const PowerEstimate& power = *config.predicted->power;
+    Term whole = power.energy;
+    graft(whole, power.power, config.predicted->time.total);
+    return whole;
 }
 
 Result<Explanation> explain(const std::vector<Input>& inputs, const AnalyzeOptions& options, const ExplainRequest& request) {
@@ -227,6 +258,7 @@ Result<Explanation> explain(const std::vector<Input>& inputs, const AnalyzeOptio
     Explanation out;
     out.used = analysis->used;
     out.inputs = analysis->inputs;
+    out.notes = analysis->notes;
     out.errors = analysis->errors;
     out.warnings = analysis->warnings;
     for (std::size_t k = 0; k < analysis->kernels.size(); ++k) {

@@ -35,6 +35,7 @@ void write_format(const Analysis& analysis, const AnalyzeArguments& arguments, c
     style.all = arguments.all;
     style.findings = arguments.findings;
     style.full_detail = arguments.launch.detail == "full";
+    style.operating_points = arguments.launch.clocks.size() > 1 || arguments.launch.power_limits.size() > 1;
     style.named_blocks = !arguments.launch.blocks.empty();
     sink(text_report(analysis, style));
 }
@@ -59,11 +60,12 @@ int run(const AnalyzeArguments& arguments) {
     if (inputs.empty()) { return complaints.finish(), kInputError; }
     const Result<Analysis> analysis = analyze(inputs, *options);
     if (!analysis) { return stop(analysis.error(), exit_code_of(analysis.error())); }
-    for (const Input& input : inputs) { complaints.say(input.diagnostics); }
     for (const InputSummary& input : analysis->inputs) {
+        complaints.say(input.diagnostics);
         for (const ModuleSummary& module : input.modules) { complaints.say(module.diagnostics); }
     }
-    if (analysis->kernels.empty()) {
+    complaints.say(analysis->notes);
+    if (analysis->kernels.empty() && complaints.errors() == 0) {
         Diagnostic none;
         none.id = "FF0810";
         none.file = arguments.inputs.front();

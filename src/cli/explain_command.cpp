@@ -52,11 +52,12 @@ int run(const ExplainArguments& arguments) {
     if (inputs.empty()) { return complaints.finish(), kInputError; }
     const Result<Explanation> explanation = explain(inputs, *options, *request);
     if (!explanation) { return stop(explanation.error(), exit_code_of(explanation.error())); }
-    for (const Input& input : inputs) { complaints.say(input.diagnostics); }
     for (const InputSummary& input : explanation->inputs) {
+        complaints.say(input.diagnostics);
         for (const ModuleSummary& module : input.modules) { complaints.say(module.diagnostics); }
     }
-    if (explanation->kernels.empty()) {
+    complaints.say(explanation->notes);
+    if (explanation->kernels.empty() && complaints.errors() == 0) {
         Diagnostic none;
         none.id = "FF0810";
         none.file = arguments.input;

@@ -54,7 +54,7 @@ Result<void> check_grid_rules(const LaunchArguments& a) {
         if (axis < work) { rules.emplace_back("--work"); }
         if (!expressions[axis]->empty()) { rules.push_back(fmt::format("--grid-{}", "xyz"[axis])); }
         if (rules.size() > 1) {
-            return tl::unexpected(usage("FF0752", rules[1], fmt::format("two rules for the grid's {} axis: {} and {}", "xyz"[axis], rules[0], rules[1]),
+            return tl::unexpected(usage("FF0772", rules[1], fmt::format("two rules for the grid's {} axis: {} and {}", "xyz"[axis], rules[0], rules[1]),
                                         "give one of --grid, --work and --grid-x/-y/-z for each axis"));
         }
     }
@@ -63,7 +63,7 @@ Result<void> check_grid_rules(const LaunchArguments& a) {
 
 Result<void> check_positive(const std::vector<double>& values, const char* option) {
     for (const double value : values) {
-        if (!std::isfinite(value) || value <= 0) { return tl::unexpected(usage("FF0751", option, fmt::format("{} is not a positive number", value))); }
+        if (!std::isfinite(value) || value <= 0) { return tl::unexpected(usage("FF0771", option, fmt::format("{} is not a positive number", value))); }
     }
     return {};
 }
@@ -122,7 +122,7 @@ void add_launch_options(CLI::App& command, LaunchArguments& a) {
 Result<Dim3> parse_dim3(const std::string& text, const std::string& option) {
     std::uint32_t values[3] = {1, 1, 1};
     const auto wrong = [&](const std::string& why) {
-        return tl::unexpected(usage("FF0750", option, fmt::format("'{}' {}", text, why), "one to three whole numbers, such as 256, 16,16 or 8,8,4"));
+        return tl::unexpected(usage("FF0770", option, fmt::format("'{}' {}", text, why), "one to three whole numbers, such as 256, 16,16 or 8,8,4"));
     };
     const char* at = text.data();
     const char* const end = text.data() + text.size();
@@ -169,11 +169,11 @@ Result<AnalyzeOptions> to_analyze_options(const LaunchArguments& a) {
         if (!check) { return tl::unexpected(check.error()); }
     }
     if (launch.current_grid && !launch.current) {
-        return tl::unexpected(usage("FF0752", "--current-grid", "a grid of today's launch without its block", "give --current X[,Y[,Z]] too"));
+        return tl::unexpected(usage("FF0772", "--current-grid", "a grid of today's launch without its block", "give --current X[,Y[,Z]] too"));
     }
     launch.grid_axes = static_cast<int>(axes_of(a.grid));
     launch.work_axes = static_cast<int>(axes_of(a.work));
-    if (a.sms && *a.sms == 0) { return tl::unexpected(usage("FF0751", "--sms", "0 is not a number of SMs")); }
+    if (a.sms && *a.sms == 0) { return tl::unexpected(usage("FF0771", "--sms", "0 is not a number of SMs")); }
     const std::string* const expressions[] = {&a.grid_x, &a.grid_y, &a.grid_z};
     for (std::size_t axis = 0; axis < 3; ++axis) {
         if (!expressions[axis]->empty()) { launch.grid_expression[axis] = *expressions[axis]; }

@@ -32,7 +32,7 @@ void add_kernel_option(CLI::App& command, std::vector<std::string>& kernels);
 /// Everything but --block, whose meaning differs between commands.
 void add_launch_options(CLI::App& command, LaunchArguments& arguments);
 
-/// "16", "16,16" or "8,8,4"; each at least 1. FF0750 otherwise, naming `option`.
+/// "16", "16,16" or "8,8,4"; each at least 1. FF0770 otherwise, naming `option`.
 [[nodiscard]] Result<Dim3> parse_dim3(const std::string& text, const std::string& option);
 
 [[nodiscard]] Result<AnalyzeOptions> to_analyze_options(const LaunchArguments& arguments);

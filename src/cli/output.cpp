@@ -36,7 +36,7 @@ Diagnostic usage(std::string id, std::string message, std::string help = {}) {
 }
 
 Diagnostic cannot_write(const std::string& file, int error) {
-    return usage("FF0754", fmt::format("cannot write '{}': {}", file.empty() ? "standard output" : file, std::strerror(error)));
+    return usage("FF0774", fmt::format("cannot write '{}': {}", file.empty() ? "standard output" : file, std::strerror(error)));
 }
 
 bool is_stdout(const Destination& destination) { return destination.file.empty() || destination.file == "-"; }
@@ -129,10 +129,10 @@ Result<Destination> read_destination(const std::string& text, const std::vector<
     const auto found = std::find(known.begin(), known.end(), name);
     if (found == known.end()) {
         std::string help = did_you_mean(name, known);
-        return tl::unexpected(usage("FF0753", fmt::format("there is no format '{}' here; the formats are {}", name, list), std::move(help)));
+        return tl::unexpected(usage("FF0773", fmt::format("there is no format '{}' here; the formats are {}", name, list), std::move(help)));
     }
     if (equals != std::string::npos && equals + 1 == text.size()) {
-        return tl::unexpected(usage("FF0753", fmt::format("--format {} names no file after '='", text)));
+        return tl::unexpected(usage("FF0773", fmt::format("--format {} names no file after '='", text)));
     }
     return Destination{supported[static_cast<std::size_t>(found - known.begin())], equals == std::string::npos ? "" : text.substr(equals + 1)};
 }
@@ -155,7 +155,7 @@ Result<std::vector<Destination>> plan_output(const OutputArguments& arguments, c
         if (!destination) { return tl::unexpected(destination.error()); }
         if (destination->file.empty()) {
             if (nameless) {
-                return tl::unexpected(usage("FF0753", "two formats for one place", "give all but one a file: --format json=report.json"));
+                return tl::unexpected(usage("FF0773", "two formats for one place", "give all but one a file: --format json=report.json"));
             }
             nameless = true;
             destination->file = arguments.output;
@@ -169,7 +169,7 @@ Result<std::vector<Destination>> plan_output(const OutputArguments& arguments, c
             const bool same = is_stdout(plan[i]) ? is_stdout(plan[k]) : !is_stdout(plan[k]) && resolved(plan[i].file) == resolved(plan[k].file);
             const bool device = !is_stdout(plan[i]) && same && !fs::is_regular_file(resolved(plan[i].file)) && fs::exists(resolved(plan[i].file));
             if (same && !device) {
-                return tl::unexpected(usage("FF0753", fmt::format("two formats for one place, '{}'", plan[i].file.empty() ? "standard output" : plan[i].file)));
+                return tl::unexpected(usage("FF0773", fmt::format("two formats for one place, '{}'", plan[i].file.empty() ? "standard output" : plan[i].file)));
             }
         }
         if (is_stdout(plan[i])) { continue; }

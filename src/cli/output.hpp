@@ -35,8 +35,8 @@ struct Destination {
 /// --format, -o, --color.
 void add_output_options(CLI::App& command, OutputArguments& arguments, std::string_view formats);
 
-/// What is to be written where. At most one report goes to standard output; without any --format it is text. FF0753: an
-/// unknown format or two reports for one place. FF0754: a destination that cannot be written.
+/// What is to be written where. At most one report goes to standard output; without any --format it is text. FF0773: an
+/// unknown format or two reports for one place. FF0774: a destination that cannot be written.
 [[nodiscard]] Result<std::vector<Destination>> plan_output(const OutputArguments& arguments, const std::vector<Format>& supported);
 
 /// Hands `produce` a sink and makes what it gets the content of the destination, whole or not at all.

@@ -105,6 +105,13 @@ void write_recommendation(JsonWriter& json, const std::optional<Recommendation>&
         json.member_or_null("low", sensitivity.low);
         json.member_or_null("high", sensitivity.high);
         json.member("effect", sensitivity.effect);
+        json.key("best_low");
+        report::write_dim3_or_null(json, sensitivity.best_low);
+        json.key("best_high");
+        report::write_dim3_or_null(json, sensitivity.best_high);
+        json.member("time_us_low", sensitivity.time_us_low);
+        json.member("time_us_high", sensitivity.time_us_high);
+        json.member("changes_answer", sensitivity.changes_answer);
         json.end_object();
     }
     json.end_array();
@@ -204,6 +211,7 @@ void write_json(const Analysis& analysis, const TextSink& sink) {
     json.begin_array(true);
     for (const KernelAnalysis& kernel : analysis.kernels) { write_kernel(json, kernel); }
     json.end_array();
+    report::write_diagnostics(json, analysis.notes, "notes");
     json.end_object();
     json.finish();
 }

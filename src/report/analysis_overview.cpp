@@ -32,7 +32,7 @@ std::string safe_text(const Line& line) {
     return !line.config->safe ? "unverified" : *line.config->safe ? "safe" : "unsafe";
 }
 
-void add_columns(Table& table, const TimeUnit& unit) {
+void add_columns(Table& table, const Unit& unit) {
     using Align = Table::Align;
     table.column("block");
     table.column(fmt::format("time {}", unit.name));
@@ -42,14 +42,13 @@ void add_columns(Table& table, const TimeUnit& unit) {
     table.column("same result");
 }
 
-std::vector<std::string> cells_of(const Line& line, const TimeUnit& unit) {
+std::vector<std::string> cells_of(const Line& line, const Unit& unit) {
     if (line.config == nullptr) {
         return {"-", printable(line.result->no_recommendation.empty() ? "nothing can launch" : line.result->no_recommendation)};
     }
     const Prediction& p = *line.config->predicted;
-    const double scale = unit.per_us;
     return {dim_text(line.config->block),
-            with_interval(p.time.total.value * scale, p.time.interval.low * scale, p.time.interval.high * scale),
+            scaled_interval(unit, p.time.total.value, p.time.interval),
             p.power ? with_interval(p.power->energy.value, p.power->energy_interval.low, p.power->energy_interval.high) : "unknown",
             percent(line.config->occupancy.fraction), printable(p.time.bound_by), safe_text(line)};
 }
@@ -76,7 +75,7 @@ std::string overview_text(const Analysis& analysis, const TextStyle& style) {
             total_mj += line.config->predicted->power->energy.value;
         }
     }
-    const TimeUnit unit = time_unit_for(lines.empty() ? 0 : lines.front().time_us());
+    const Unit unit = time_unit_for(lines.empty() ? 0 : lines.front().time_us());
     const bool one_board = std::all_of(lines.begin(), lines.end(), [&](const Line& l) { return l.result->gpu == lines.front().result->gpu; });
     Table table;
     table.column("kernel");
@@ -94,7 +93,7 @@ std::string overview_text(const Analysis& analysis, const TextStyle& style) {
                                   analysis.kernels.size(), one_board && !lines.empty() ? " on " + printable(lines.front().result->gpu) : "");
     out += table.text(2, style.color);
     out += fmt::format("  total of one launch each: {}", time_text(total_us));
-    if (with_energy > 0) { out += fmt::format(", {} mJ{}", significant(total_mj), with_energy < predicted ? fmt::format(" ({} of {} known)", with_energy, predicted) : ""); }
+    if (with_energy > 0) { out += fmt::format(", {}{}", energy_text(total_mj), with_energy < predicted ? fmt::format(" ({} of {} known)", with_energy, predicted) : ""); }
     if (predicted < lines.size()) { out += fmt::format("; {} of {} not predicted", lines.size() - predicted, lines.size()); }
     return out + "\n";
 }
@@ -110,7 +109,7 @@ std::string boards_text(const KernelAnalysis& kernel, const TextStyle& style) {
     std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
         return (a.config != nullptr) != (b.config != nullptr) ? a.config != nullptr : a.time_us() < b.time_us();
     });
-    const TimeUnit unit = time_unit_for(longest);
+    const Unit unit = time_unit_for(longest);
     Table table;
     table.column("gpu");
     table.column("case");

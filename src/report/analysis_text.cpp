@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "report/analysis_memory.hpp"
 #include "report/analysis_overview.hpp"
 #include "report/text_format.hpp"
 
@@ -12,25 +13,35 @@ namespace {
 
 using namespace report;
 
-constexpr std::size_t kBriefLines = 6;      ///< assumptions, accesses and findings shown without --detail full
+constexpr double kNewsShare = 0.05;         ///< of the time: what costs less is no headline
+constexpr double kLeastCostUs = 0.01;       ///< costs below these are not printed
+constexpr double kLeastCostMj = 0.001;
+constexpr double kNewsBytes = 10e3;         ///< DRAM traffic below that is none
 
-/// The configuration that the headline speaks of: today's launch, else the recommended one, else the first that runs.
-const ConfigResult* headline_config(const KernelResult& result) {
-    const ConfigResult* best = nullptr;
+/// The one operating point of all configurations, where there is but one.
+struct Point {
+    std::optional<double> clock_mhz, power_limit_w;
+    bool several{};
+};
+
+Point point_of(const KernelResult& result) {
+    Point out;
+    bool first = true;
     for (const ConfigResult& config : result.configs) {
-        if (!config.launchable || !config.predicted) { continue; }
-        if (config.is_current) { return &config; }
-        if (best == nullptr || (config.recommended && !best->recommended)) { best = &config; }
+        out.several = out.several || (!first && (config.clock_mhz != out.clock_mhz || config.power_limit_w != out.power_limit_w));
+        if (first) { out = {config.clock_mhz, config.power_limit_w, false}; }
+        first = false;
     }
-    return best;
+    return out.several ? Point{{}, {}, true} : out;
 }
 
 std::string board_text(const KernelResult& result) {
     const GpuProfile& gpu = result.profile;
+    const Point point = point_of(result);
     std::string text = printable(gpu.name.empty() ? result.gpu : gpu.name);
     if (const auto sms = gpu.value("sm_count")) { text += fmt::format(" · {} SMs", gpu.sm_override ? *gpu.sm_override : static_cast<std::uint32_t>(*sms)); }
-    if (const auto clock = gpu.value("boost_clock_mhz")) { text += fmt::format(" · {} MHz", significant(*clock, 4)); }
-    if (const auto limit = gpu.value("tdp_w")) { text += fmt::format(" · {} W", significant(*limit, 4)); }
+    if (const auto clock = point.clock_mhz ? point.clock_mhz : gpu.value("boost_clock_mhz")) { text += fmt::format(" · {} MHz", significant(*clock, 4)); }
+    if (const auto limit = point.power_limit_w ? point.power_limit_w : gpu.value("tdp_w")) { text += fmt::format(" · {} W", significant(*limit, 4)); }
     return text;
 }
 
@@ -65,16 +76,29 @@ std::string headline(const KernelResult& result, const TextStyle& style) {
     const ConfigResult* const config = headline_config(result);
     if (config == nullptr) { return {}; }
     const TimeEstimate& time = config->predicted->time;
-    std::string sentence = fmt::format("Bound by {}", bound_words(time.bound_by));
-    const auto costly = std::find_if(result.findings.begin(), result.findings.end(), [](const Finding& f) { return f.cost_us.value_or(0) > 0; });
-    sentence += costly != result.findings.end() ? ": " + printable(costly->message) : "";
-    if (!sentence.ends_with('.')) { sentence += '.'; }
+    std::string sentence = fmt::format("Bound by {}.", bound_words(time.bound_by));
+    // The finding that costs most, where it costs enough to be news.
+    const auto costly = std::max_element(result.findings.begin(), result.findings.end(),
+                                         [](const Finding& a, const Finding& b) { return a.cost_us.value_or(0) < b.cost_us.value_or(0); });
+    if (costly != result.findings.end() && costly->cost_us.value_or(0) > kNewsShare * time.total.value) {
+        sentence += fmt::format(" Costliest: {} ({}).", printable(costly->message), time_text(*costly->cost_us));
+    }
     std::string out = paint(wrap(sentence, style.width, 0), Mark::strong, style.color) + "\n";
-    std::string prediction = fmt::format("Predicted {} \u00b5s at {}{}; this launch cannot take less than {}",
-        with_interval(time.total.value, time.interval.low, time.interval.high), dim_text(config->block),
+    const Unit unit = time_unit_for(time.total.value);
+    std::string prediction = fmt::format("Predicted {} {} at {}{}; this launch cannot take less than {}",
+        scaled_interval(unit, time.total.value, time.interval), unit.name, dim_text(config->block),
         config->is_current ? " (today's launch)" : config->recommended ? " (recommended)" : "", time_text(time.floor.value));
-    if (time.traffic.dram_bytes) { prediction += fmt::format(" ({} through DRAM)", bytes_text(*time.traffic.dram_bytes)); }
-    prediction += time.calibrated ? "." : ". The model is not calibrated for this board.";
+    if (time.traffic.dram_bytes.value_or(0) >= kNewsBytes) { prediction += fmt::format(" ({} through DRAM)", bytes_text(*time.traffic.dram_bytes)); }
+    prediction += '.';
+    const std::optional<double> boost = result.profile.value("boost_clock_mhz");
+    const std::optional<PowerEstimate>& power = config->predicted->power;
+    if (power && boost && power->clock_mhz < 0.99 * *boost && !style.operating_points) {
+        prediction += fmt::format(" The power limit holds the clock at {} MHz.", significant(power->clock_mhz, 4));
+    }
+    const bool power_fitted = !power || power->calibrated;
+    if (!time.calibrated || !power_fitted) {
+        prediction += fmt::format(" Not calibrated for this board: {}.", time.calibrated ? "power" : power_fitted ? "time" : "time and power");
+    }
     return out + wrap(prediction, style.width, 0) + "\n";
 }
 
@@ -82,24 +106,27 @@ std::string safe_word(const ConfigResult& config) { return !config.safe ? "unver
 
 /// Which columns a table of configurations needs.
 struct Columns {
-    TimeUnit unit;
+    Unit time, energy;
     bool power{}, point{}, safe{}, dynamic_shared{};
 };
 
-Columns columns_for(const std::vector<const ConfigResult*>& rows) {
+Columns columns_for(const std::vector<const ConfigResult*>& rows, const TextStyle& style) {
     Columns columns;
-    double largest = 0;
+    columns.point = style.operating_points;
+    double longest = 0;
+    double most = 0;
     std::set<std::string> safe_words;
     for (const ConfigResult* config : rows) {
         if (config->predicted) {
-            largest = std::max(largest, config->predicted->time.total.value);
+            longest = std::max(longest, config->predicted->time.total.value);
+            if (config->predicted->power) { most = std::max(most, config->predicted->power->energy.value); }
             columns.power = columns.power || config->predicted->power.has_value();
         }
-        columns.point = columns.point || config->clock_mhz || config->power_limit_w;
         columns.dynamic_shared = columns.dynamic_shared || config->dynamic_shared_bytes > 0;
         if (config->launchable) { safe_words.insert(safe_word(*config)); }
     }
-    columns.unit = time_unit_for(largest);
+    columns.time = time_unit_for(longest);
+    columns.energy = energy_unit_for(most);
     columns.safe = safe_words.size() > 1;
     return columns;
 }
@@ -112,9 +139,9 @@ Table config_table(const Columns& columns) {
     table.column("block");
     table.column("grid");
     table.column(columns.point ? "point" : "");
-    table.column(fmt::format("time {}", columns.unit.name));
+    table.column(fmt::format("time {}", columns.time.name));
     table.column(columns.power ? "power W" : "");
-    table.column(columns.power ? "energy mJ" : "");
+    table.column(columns.power ? fmt::format("energy {}", columns.energy.name) : "");
     table.column("occupancy", Align::right);
     table.column(columns.dynamic_shared ? "dynamic" : "", Align::right);
     table.column(columns.safe ? "same result" : "");
@@ -125,8 +152,8 @@ Table config_table(const Columns& columns) {
 void add_config(Table& table, const Columns& columns, const ConfigResult& config, const std::string& label) {
     std::vector<std::string> cells{label, config.recommended ? "*" : "", dim_text(config.block), dim_text(config.grid)};
     std::string point;
-    if (config.clock_mhz) { point = fmt::format("{} MHz", significant(*config.clock_mhz, 4)); }
-    if (config.power_limit_w) { point += fmt::format("{}{} W", point.empty() ? "" : ", ", significant(*config.power_limit_w, 4)); }
+    if (columns.point && config.clock_mhz) { point = fmt::format("{} MHz", significant(*config.clock_mhz, 4)); }
+    if (columns.point && config.power_limit_w) { point += fmt::format("{}{} W", point.empty() ? "" : ", ", significant(*config.power_limit_w, 4)); }
     cells.push_back(point);
     if (!config.predicted) {
         cells.push_back(printable(config.launchable ? "not predicted" : "cannot launch: " + config.why_not));
@@ -134,11 +161,10 @@ void add_config(Table& table, const Columns& columns, const ConfigResult& config
         return;
     }
     const TimeEstimate& time = config.predicted->time;
-    const double scale = columns.unit.per_us;
-    cells.push_back(with_interval(time.total.value * scale, time.interval.low * scale, time.interval.high * scale));
+    cells.push_back(scaled_interval(columns.time, time.total.value, time.interval));
     const auto& power = config.predicted->power;
     cells.push_back(!columns.power ? "" : power ? with_interval(power->power.value, power->power_interval.low, power->power_interval.high) : "unknown");
-    cells.push_back(!columns.power ? "" : power ? with_interval(power->energy.value, power->energy_interval.low, power->energy_interval.high) : "unknown");
+    cells.push_back(!columns.power ? "" : power ? scaled_interval(columns.energy, power->energy.value, power->energy_interval) : "unknown");
     cells.push_back(percent(config.occupancy.fraction));
     cells.push_back(columns.dynamic_shared ? bytes_text(static_cast<double>(config.dynamic_shared_bytes)) : "");
     cells.push_back(columns.safe ? safe_word(config) : "");
@@ -155,7 +181,7 @@ std::string label_of(const ConfigResult& config) {
 std::string named_table(const KernelResult& result, const TextStyle& style) {
     std::vector<const ConfigResult*> rows;
     for (const ConfigResult& config : result.configs) { rows.push_back(&config); }
-    const Columns columns = columns_for(rows);
+    const Columns columns = columns_for(rows, style);
     Table table = config_table(columns);
     for (const ConfigResult* config : rows) { add_config(table, columns, *config, label_of(*config)); }
     return "The blocks asked for, in that order\n" + table.text(2, style.color);
@@ -185,7 +211,7 @@ std::string searched_table(const KernelResult& result, const TextStyle& style) {
     }
     std::vector<const ConfigResult*> all = rows;
     all.insert(all.end(), baselines.begin(), baselines.end());
-    const Columns columns = columns_for(all);
+    const Columns columns = columns_for(all, style);
     Table table = config_table(columns);
     for (const ConfigResult* config : rows) {
         std::string label = config->rank ? std::to_string(*config->rank) : "";
@@ -212,22 +238,18 @@ std::string searched_table(const KernelResult& result, const TextStyle& style) {
 }
 
 std::string gain_text(const Gain& gain, std::string_view who, const Dim3& recommended) {
-    if (gain.block == recommended) { return fmt::format("the same block as {}", who); }
-    std::string text = change_text(gain.time_ratio, gain.time_ratio_low, gain.time_ratio_high, "less time", "more time");
-    if (gain.time_ratio_low < 1 && gain.time_ratio_high > 1) { text += " in time"; }
+    if (gain.block == recommended) { return fmt::format("{} ({}): the same block", dim_text(gain.block), who); }
+    std::string text = change_text(gain.time_ratio, gain.time_ratio_low, gain.time_ratio_high, "time");
     if (gain.energy_ratio && gain.energy_ratio_low && gain.energy_ratio_high) {
-        text += " and " + change_text(*gain.energy_ratio, *gain.energy_ratio_low, *gain.energy_ratio_high, "less energy", "more energy");
-        if (*gain.energy_ratio_low < 1 && *gain.energy_ratio_high > 1) { text += " in energy"; }
+        text += ", " + change_text(*gain.energy_ratio, *gain.energy_ratio_low, *gain.energy_ratio_high, "energy");
     }
-    return fmt::format("{} than {} ({})", text, dim_text(gain.block), who);
+    return fmt::format("{} ({}): {}", dim_text(gain.block), who, text);
 }
 
 std::string delta_text(const Reason& reason) {
-    const auto signed_text = [](double value, std::string_view unit) {
-        return fmt::format("{} {} {}", value < 0 ? "-" : "+", significant(std::abs(value), 2), unit);
-    };
-    std::string text = reason.delta_us ? signed_text(*reason.delta_us, "\u00b5s") : "";
-    if (reason.delta_mj) { text += (text.empty() ? "" : ", ") + signed_text(*reason.delta_mj, "mJ"); }
+    const auto sign = [](double value) { return value < 0 ? "- " : "+ "; };
+    std::string text = reason.delta_us ? sign(*reason.delta_us) + time_text(std::abs(*reason.delta_us), 2) : "";
+    if (reason.delta_mj) { text += (text.empty() ? "" : ", ") + (sign(*reason.delta_mj) + energy_text(std::abs(*reason.delta_mj), 2)); }
     return text;
 }
 
@@ -236,129 +258,87 @@ std::string labelled(std::string_view label, const std::string& text, const Text
     return wrap(fmt::format("  {:<10} {}", label, printable(text)), style.width, 13) + "\n";
 }
 
-std::string recommendation_text(const KernelResult& result, const TextStyle& style) {
+std::string recommendation_text(const KernelFacts& facts, const KernelResult& result, const TextStyle& style) {
     if (!result.recommendation) {
         return result.no_recommendation.empty() ? "" : wrap("Nothing is recommended: " + printable(result.no_recommendation), style.width, 2) + "\n";
     }
     const Recommendation& r = *result.recommendation;
     std::string sentence = fmt::format("Recommended for {}: {} (grid {})", r.objective, dim_text(r.block), dim_text(r.grid));
-    if (r.clock_mhz) { sentence += fmt::format(" at {} MHz", significant(*r.clock_mhz, 4)); }
-    if (r.power_limit_w) { sentence += fmt::format(" under {} W", significant(*r.power_limit_w, 4)); }
-    if (r.safe != std::optional(true)) { sentence += r.safe ? ", UNSAFE" : ", unverified"; }
-    if (r.over_current) { sentence += " - " + gain_text(*r.over_current, "today's launch", r.block); }
-    if (r.over_heuristic) { sentence += (r.over_current ? "; " : " - ") + gain_text(*r.over_heuristic, "the occupancy heuristic", r.block); }
+    if (style.operating_points) {
+        if (r.clock_mhz) { sentence += fmt::format(" at {} MHz", significant(*r.clock_mhz, 4)); }
+        if (r.power_limit_w) { sentence += fmt::format(" under {} W", significant(*r.power_limit_w, 4)); }
+    }
+    sentence += !r.safe ? ", unverified" : *r.safe ? ", safe" : ", UNSAFE";
     std::string out = paint(wrap(sentence + ".", style.width, 2), r.safe == std::optional(true) ? Mark::good : Mark::warning, style.color) + "\n";
-
-    if (!result.reblocking.verdict.empty()) { out += labelled(result.reblocking.verdict, result.reblocking.reason, style); }
+    std::string_view label = "against";
+    const auto row = [&](const std::string& text) {
+        out += labelled(label, with_short_parameters(text, facts), style);
+        label = "";
+    };
+    if (r.over_current) { row(gain_text(*r.over_current, "today's launch", r.block)); }
+    if (r.over_heuristic) { row(gain_text(*r.over_heuristic, "the occupancy heuristic", r.block)); }
+    if (!result.reblocking.reason.empty()) {
+        label = result.reblocking.verdict;
+        row(result.reblocking.reason);
+    }
     std::size_t widest = 0;
     for (const Reason& reason : r.reasons) { widest = std::max(widest, display_width(printable(reason.what))); }
-    std::string_view label = "because";
+    label = "because";
     for (const Reason& reason : r.reasons) {
         const std::string what = printable(reason.what);
         const std::string number = delta_text(reason);
         const std::string gap(number.empty() ? 0 : std::min<std::size_t>(widest, 60) + 2 - std::min(display_width(what), std::min<std::size_t>(widest, 60)), ' ');
-        out += labelled(label, what + gap + number, style);
-        label = "";
+        row(what + gap + number);
     }
-    label = "changes if";
-    for (const Sensitivity& s : r.sensitivity) {
-        const std::string range = s.low.empty() && s.high.empty() ? "" : fmt::format(" ({} to {})", s.low, s.high);
-        out += labelled(label, s.name + range + ": " + s.effect, style);
-        label = "";
+    for (const bool changes : {true, false}) {
+        label = changes ? "changes if" : "holds for";
+        for (const Sensitivity& s : r.sensitivity) {
+            if (s.changes_answer != changes) { continue; }
+            const std::string range = s.low.empty() && s.high.empty() ? "" : fmt::format(" {} to {}", s.low, s.high);
+            row(s.name + range + ": " + s.effect);
+        }
     }
     label = "mind";
     for (const std::string& caveat : r.caveats) {
-        out += labelled(label, caveat, style);
-        label = "";
+        // What the verdict's own line says already is not said again.
+        if (!result.reblocking.reason.empty() && caveat.ends_with(result.reblocking.reason)) { continue; }
+        if (caveat.ends_with("is not calibrated for this board")) { continue; }  // the headline's last words
+        row(caveat);
     }
     if (!r.confidence.empty()) {
-        out += labelled("confidence", r.confidence + (r.confidence_reason.empty() ? "" : ": " + r.confidence_reason), style);
+        label = "confidence";
+        row(r.confidence + (r.confidence_reason.empty() ? "" : ": " + r.confidence_reason));
     }
     return out;
 }
 
-/// What each memory instruction does in the configuration that the headline speaks of, costliest first.
-std::string accesses_text(const KernelFacts& facts, const KernelResult& result, const TextStyle& style) {
-    const ConfigResult* const config = headline_config(result);
-    if (config == nullptr || !config->facts || facts.accesses.empty()) { return {}; }
-    const std::vector<AccessFacts>& dynamic = config->facts->accesses;
-    std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < std::min(dynamic.size(), facts.accesses.size()); ++i) { order.push_back(i); }
-    const auto weight = [&](std::size_t i) {
-        const AccessFacts& a = dynamic[i];
-        return a.requests.value_or(a.requests_assumed.value_or(0)) *
-               std::max({a.sectors_per_request.value_or(0), a.wavefronts_per_request.value_or(0), 1.0});
-    };
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return weight(a) > weight(b); });
-    const std::size_t shown = style.full_detail ? order.size() : std::min(order.size(), kBriefLines);
-    Table table;
-    using Align = Table::Align;
-    for (const auto& [title, align] : std::initializer_list<std::pair<const char*, Align>>{
-             {"memory at", Align::left}, {"op", Align::left}, {"bytes/lane", Align::right}, {"requests", Align::right}, {"lanes", Align::right},
-             {"sectors", Align::right}, {"ideal", Align::right}, {"wavefronts", Align::right}, {"pattern", Align::left}, {"", Align::left}}) {
-        table.column(title, align);
-    }
-    const auto or_unknown = [](const std::optional<double>& number) { return number ? significant(*number) : std::string("?"); };
-    for (std::size_t k = 0; k < shown; ++k) {
-        const AccessDescription& what = facts.accesses[order[k]];
-        const AccessFacts& a = dynamic[order[k]];
-        const bool banked = what.space == MemorySpace::shared;
-        const bool sectored = what.space == MemorySpace::global || what.space == MemorySpace::local || what.space == MemorySpace::generic;
-        std::string pattern(to_string(a.pattern));
-        if (a.stride_bytes && a.pattern == Pattern::strided) { pattern += fmt::format(" {} B", *a.stride_bytes); }
-        const bool bad = (a.sectors_per_request && a.ideal_sectors_per_request && *a.sectors_per_request >= 2 * *a.ideal_sectors_per_request) ||
-                         a.wavefronts_per_request.value_or(1) >= 2;
-        table.row({place_text(what.source, what.ptx_line), fmt::format("{}.{}", printable(what.op), to_string(what.space)),
-                   std::to_string(what.bytes_per_lane),
-                   a.requests ? count_text(*a.requests) : a.requests_assumed ? "~" + count_text(*a.requests_assumed) : "?",
-                   significant(a.active_lanes), sectored ? or_unknown(a.sectors_per_request) : "",
-                   sectored ? or_unknown(a.ideal_sectors_per_request) : "", banked ? or_unknown(a.wavefronts_per_request) : "", pattern,
-                   a.basis == CountBasis::exact ? "" : std::string(to_string(a.basis)) + (a.why.empty() || !style.full_detail ? "" : ": " + printable(a.why))},
-                  bad ? Mark::warning : Mark::plain);
-    }
-    std::string out = fmt::format("Memory at {}, costliest first{}\n", dim_text(config->block),
-                                  shown < order.size() ? fmt::format(" ({} of {}: --detail full)", shown, order.size()) : "");
-    return out + table.text(2, style.color);
-}
-
-std::string loops_text(const KernelFacts& facts, const KernelResult& result, const TextStyle& style) {
-    const ConfigResult* const config = headline_config(result);
-    if (config == nullptr || !config->facts || facts.loops.empty() || !style.full_detail) { return {}; }
-    Table table;
-    table.column("loop at");
-    table.column("id");
-    table.column("depth", Table::Align::right);
-    table.column("trips", Table::Align::right);
-    table.column("range");
-    table.column("basis");
-    const std::vector<LoopFacts>& dynamic = config->facts->loops;
-    for (std::size_t i = 0; i < std::min(dynamic.size(), facts.loops.size()); ++i) {
-        const LoopDescription& what = facts.loops[i];
-        const LoopFacts& loop = dynamic[i];
-        table.row({place_text(what.source, what.ptx_line), printable(what.id), std::to_string(what.depth),
-                   loop.trip_mean ? significant(*loop.trip_mean) : "?",
-                   loop.trip_min && loop.trip_max ? fmt::format("{}-{}", significant(*loop.trip_min), significant(*loop.trip_max)) : "",
-                   std::string(to_string(loop.basis)) + (loop.why.empty() ? "" : ": " + printable(loop.why))});
-    }
-    return fmt::format("Loops at {}\n", dim_text(config->block)) + table.text(2, style.color);
-}
-
-std::string assumptions_text(const KernelResult& result, const TextStyle& style) {
-    if (result.assumptions.empty()) { return {}; }
-    std::string first;
-    std::string assumed;
-    std::size_t shown = 0;
-    for (const Assumption& assumption : result.assumptions) {
-        if (assumption.could_change) {
-            first += fmt::format("{}{} ({})", first.empty() ? "" : "; ", assumption.name, *assumption.could_change);
+/// What could change the answer stands first, a line each with its reason; the rest in one breath.
+std::string assumptions_text(const KernelFacts& facts, const KernelResult& result, const TextStyle& style) {
+    constexpr std::size_t kWidest = 40;
+    struct Line { std::string what, reason; };
+    std::vector<Line> first;
+    std::string rest;
+    std::size_t widest = 0;
+    for (const Assumption& a : result.assumptions) {
+        std::string what = with_short_parameters(fmt::format("{} = {}", a.name, a.value), facts);
+        std::string reason = with_short_parameters(a.reason, facts);
+        if (a.could_change) {
+            if (style.full_detail) { reason += "; could change: " + with_short_parameters(*a.could_change, facts); }
+            widest = std::min(kWidest, std::max(widest, display_width(what)));
+            first.push_back({std::move(what), std::move(reason)});
+        } else {
+            rest += fmt::format("{}{}{}", rest.empty() ? "" : "; ", what, style.full_detail ? " (" + reason + ")" : "");
         }
-        if (!style.full_detail && shown >= kBriefLines) { continue; }
-        ++shown;
-        assumed += fmt::format("{}{} = {} ({})", assumed.empty() ? "" : "; ", assumption.name, assumption.value, assumption.reason);
     }
-    if (shown < result.assumptions.size()) { assumed += fmt::format("; {} more: --detail full", result.assumptions.size() - shown); }
-    std::string out = wrap("Assumed: " + printable(assumed) + ".", style.width, 2) + "\n";
-    if (!first.empty()) { out += wrap("Give these first: " + printable(first) + ".", style.width, 2) + "\n"; }
+    std::string out;
+    if (!first.empty()) { out += "Give these first: they are assumed, and could change the answer\n"; }
+    const std::size_t shown = style.full_detail ? first.size() : std::min(first.size(), kBriefLines);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const std::string gap(widest + 2 - std::min(widest, display_width(first[i].what)), ' ');
+        out += wrap("  " + first[i].what + gap + first[i].reason, style.width, widest + 4) + "\n";
+    }
+    if (shown < first.size()) { out += fmt::format("  {} more: --detail full\n", first.size() - shown); }
+    if (!rest.empty()) { out += wrap(fmt::format("Assumed{}: {}.", first.empty() ? "" : " too", rest), style.width, 2) + "\n"; }
     return out;
 }
 
@@ -366,18 +346,32 @@ std::string findings_text(const KernelResult& result, const TextStyle& style) {
     std::string out;
     std::size_t shown = 0;
     const std::size_t limit = style.findings || style.full_detail ? result.findings.size() : 3;
-    for (const Finding& finding : result.findings) {
-        if (shown == limit) { break; }
-        ++shown;
-        std::string line = fmt::format("{} {}: {}", finding.rule, place_text(finding.source, finding.ptx_line), printable(finding.message));
-        if (finding.cost_us) { line += fmt::format(", costs {}", time_text(*finding.cost_us)); }
-        if (finding.cost_mj) { line += fmt::format(", {} mJ", significant(*finding.cost_mj, 2)); }
-        if (!finding.help.empty()) { line += ". " + printable(finding.help); }
+    std::size_t spoken = 0;
+    for (std::size_t i = 0; i < result.findings.size() && shown < limit; ++i, ++shown) {
+        const Finding& finding = result.findings[i];
+        // An unrolled loop says the same of each copy: once is enough.
+        std::size_t alike = 1;
+        const auto same = [&](const Finding& f) { return f.rule == finding.rule && f.message == finding.message && f.cost_us == finding.cost_us; };
+        while (i + 1 < result.findings.size() && same(result.findings[i + 1])) {
+            ++alike;
+            ++i;
+        }
+        spoken += alike;
+        const std::string place = place_text(finding.source, finding.ptx_line);
+        const std::string message = printable(finding.message);
+        const bool placed = message.find(place) != std::string::npos || (!finding.source && finding.ptx_line == 0);
+        std::string line = fmt::format("{} {}{}", finding.rule, placed ? "" : place + ": ", message);
+        if (alike > 1) { line += fmt::format(" ({} times, each", alike); }
+        const bool time = finding.cost_us.value_or(0) >= kLeastCostUs;
+        if (time) { line += fmt::format("{} {}", alike > 1 ? "" : ", costs", time_text(*finding.cost_us, 2)); }
+        if (finding.cost_mj.value_or(0) >= kLeastCostMj) { line += fmt::format("{} {}", time ? "," : alike > 1 ? "" : ", costs", energy_text(*finding.cost_mj, 2)); }
+        if (alike > 1) { line += ")"; }
         const Mark mark = finding.severity == Severity::error ? Mark::bad : finding.severity == Severity::warning ? Mark::warning : Mark::dim;
         out += paint(wrap("  " + line, style.width, 8), mark, style.color) + "\n";
+        if (!finding.help.empty()) { out += wrap("        " + printable(finding.help), style.width, 8) + "\n"; }
     }
     if (out.empty()) { return {}; }
-    const std::size_t more = result.findings.size() - shown;
+    const std::size_t more = result.findings.size() - spoken;
     return fmt::format("Findings{}\n", more ? fmt::format(" ({} more: --findings)", more) : "") + out;
 }
 
@@ -390,10 +384,10 @@ std::string result_text(const KernelAnalysis& kernel, const KernelResult& result
     paragraph(header(kernel.facts, result, analysis, style));
     paragraph(headline(result, style));
     if (!result.configs.empty()) { paragraph(style.named_blocks ? named_table(result, style) : searched_table(result, style)); }
-    paragraph(recommendation_text(result, style));
+    paragraph(recommendation_text(kernel.facts, result, style));
     paragraph(accesses_text(kernel.facts, result, style));
     paragraph(loops_text(kernel.facts, result, style));
-    std::string notes = assumptions_text(result, style);
+    std::string notes = assumptions_text(kernel.facts, result, style);
     for (const ConfigResult& config : result.configs) {
         if (config.predicted && !config.predicted->power && !config.predicted->power_unknown.empty()) {
             notes += wrap("Power and energy are unknown: " + printable(config.predicted->power_unknown) + ".", style.width, 2) + "\n";

@@ -11,7 +11,8 @@ using report::JsonWriter;
 void write_dominant_path(JsonWriter& json, const ConfigResult& config) {
     json.key("dominant_path");
     json.begin_array();
-    for (const Term* term = root_term(config); term != nullptr;) {
+    const std::optional<Term> root = whole_term(config);
+    for (const Term* term = root ? &*root : nullptr; term != nullptr;) {
         json.value(term->id);
         const auto part = dominant_part(*term);
         term = part ? &term->parts[*part] : nullptr;

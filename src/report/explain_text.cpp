@@ -52,7 +52,7 @@ void add_term(Tree& tree, const Term& term, const Term* other, std::size_t depth
     tree.table.row(std::move(cells), on_path ? Mark::strong : Mark::plain);
     const auto dominant = dominant_part(term);
     for (std::size_t i = 0; i < term.parts.size(); ++i) {
-        add_term(tree, term.parts[i], part_named(other, term.parts[i], i), depth + 1, on_path && dominant == i);
+        add_term(tree, term.parts[i], part_named(other, term.parts[i], i), depth + 1, on_path && (term.fold == Fold::product && depth == 0 ? !term.parts[i].parts.empty() : dominant == i));
     }
 }
 
@@ -61,8 +61,9 @@ std::string config_name(const ExplainedConfig& explained) {
 }
 
 std::string tree_text(const ExplainedConfig& first, const ExplainedConfig* second, const TextStyle& style) {
-    const Term* const root = root_term(first.config);
-    if (root == nullptr) { return {}; }
+    const std::optional<Term> root = whole_term(first.config);
+    if (!root) { return {}; }
+    const std::optional<Term> other = second ? whole_term(second->config) : std::nullopt;
     Tree tree;
     tree.compares = second != nullptr;
     tree.source_width = style.full_detail ? 400 : style.width > 140 ? style.width - 100 : 40;
@@ -75,7 +76,7 @@ std::string tree_text(const ExplainedConfig& first, const ExplainedConfig* secon
         tree.table.column("change", Align::right);
     }
     for (const char* header : {"unit", "fold", "basis", "source"}) { tree.table.column(header); }
-    add_term(tree, *root, second ? root_term(second->config) : nullptr, 0, true);
+    add_term(tree, *root, other ? &*other : nullptr, 0, true);
     return tree.table.text(0, style.color);
 }
 
@@ -85,10 +86,12 @@ std::string summary_text(const ExplainedConfig& explained, const TextStyle& styl
     if (!config.launchable) { return wrap(out + " cannot launch: " + printable(config.why_not), style.width, 2) + "\n"; }
     if (!config.predicted) { return out + " is not predicted\n"; }
     const Prediction& p = *config.predicted;
-    out += fmt::format(": {} \u00b5s", with_interval(p.time.total.value, p.time.interval.low, p.time.interval.high));
+    const Unit time = time_unit_for(p.time.total.value);
+    out += fmt::format(": {} {}", scaled_interval(time, p.time.total.value, p.time.interval), time.name);
     if (p.power) {
-        out += fmt::format(", {} W, {} mJ", with_interval(p.power->power.value, p.power->power_interval.low, p.power->power_interval.high),
-                           with_interval(p.power->energy.value, p.power->energy_interval.low, p.power->energy_interval.high));
+        const Unit energy = energy_unit_for(p.power->energy.value);
+        out += fmt::format(", {} W, {} {}", scaled_interval({}, p.power->power.value, p.power->power_interval),
+                           scaled_interval(energy, p.power->energy.value, p.power->energy_interval), energy.name);
     } else if (!p.power_unknown.empty()) {
         out += ", power unknown: " + printable(p.power_unknown);
     }
@@ -105,11 +108,11 @@ std::string comparison_text(const ExplainedKernel& kernel, const Comparison& com
     constexpr std::size_t kChanges = 8;
     std::string out = wrap(printable(comparison.verdict), style.width, 2) + "\n";
     if (comparison.time_ratio && comparison.time_ratio_low && comparison.time_ratio_high) {
-        out += fmt::format("  time   {}", change_text(*comparison.time_ratio, *comparison.time_ratio_low, *comparison.time_ratio_high, "less", "more"));
-        out += fmt::format(" than {}\n", dim_text(kernel.configs[comparison.second].config.block));
+        out += fmt::format("  {}", change_text(*comparison.time_ratio, *comparison.time_ratio_low, *comparison.time_ratio_high, "time"));
+        out += fmt::format(" against {}\n", dim_text(kernel.configs[comparison.second].config.block));
     }
     if (comparison.energy_ratio && comparison.energy_ratio_low && comparison.energy_ratio_high) {
-        out += fmt::format("  energy {}\n", change_text(*comparison.energy_ratio, *comparison.energy_ratio_low, *comparison.energy_ratio_high, "less", "more"));
+        out += fmt::format("  {}\n", change_text(*comparison.energy_ratio, *comparison.energy_ratio_low, *comparison.energy_ratio_high, "energy"));
     }
     Table table;
     table.column("");

@@ -148,8 +148,7 @@ void write_config(JsonWriter& json, const ConfigResult& config) {
     write_accesses(json, config);
     write_predicted(json, config.predicted);
     json.key("terms");
-    const Term* const root = config.full_detail ? root_term(config) : nullptr;
-    if (root) {
+    if (const std::optional<Term> root = config.full_detail ? whole_term(config) : std::nullopt) {
         write_term(json, *root);
     } else {
         json.value(nullptr);

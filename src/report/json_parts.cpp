@@ -59,6 +59,7 @@ void write_inputs(JsonWriter& json, const std::vector<InputSummary>& inputs) {
         json.member("path", input.path);
         json.member("kind", to_string(input.kind));
         json.member_or_null("sha256", input.sha256);
+        write_diagnostics(json, input.diagnostics);
         json.key("modules");
         json.begin_array(true);
         for (const ModuleSummary& module : input.modules) {
@@ -92,15 +93,23 @@ void write_source(JsonWriter& json, const std::optional<SourceLine>& source) {
 
 void write_dim3(JsonWriter& json, std::string_view name, const Dim3& dim) {
     json.key(name);
+    write_dim3_or_null(json, dim);
+}
+
+void write_dim3_or_null(JsonWriter& json, const std::optional<Dim3>& dim) {
+    if (!dim) {
+        json.value(nullptr);
+        return;
+    }
     json.begin_array();
-    json.value(dim.x);
-    json.value(dim.y);
-    json.value(dim.z);
+    json.value(dim->x);
+    json.value(dim->y);
+    json.value(dim->z);
     json.end_array();
 }
 
-void write_diagnostics(JsonWriter& json, const std::vector<Diagnostic>& diagnostics) {
-    json.key("diagnostics");
+void write_diagnostics(JsonWriter& json, const std::vector<Diagnostic>& diagnostics, std::string_view name) {
+    json.key(name);
     json.begin_array(true);
     for (const Diagnostic& diagnostic : diagnostics) {
         json.begin_object();
@@ -117,11 +126,8 @@ void write_diagnostics(JsonWriter& json, const std::vector<Diagnostic>& diagnost
 
 void write_bounds(JsonWriter& json, const LaunchBounds& bounds) {
     const auto dim_or_null = [&](std::string_view name, const std::optional<Dim3>& dim) {
-        if (dim) {
-            write_dim3(json, name, *dim);
-        } else {
-            json.member(name, nullptr);
-        }
+        json.key(name);
+        write_dim3_or_null(json, dim);
     };
     json.key("bounds");
     json.begin_object();

@@ -15,7 +15,8 @@ void write_used(JsonWriter& json, const std::map<std::string, std::optional<std:
 void write_inputs(JsonWriter& json, const std::vector<InputSummary>& inputs);
 void write_source(JsonWriter& json, const std::optional<SourceLine>& source);
 void write_dim3(JsonWriter& json, std::string_view name, const Dim3& dim);
-void write_diagnostics(JsonWriter& json, const std::vector<Diagnostic>& diagnostics);
+void write_dim3_or_null(JsonWriter& json, const std::optional<Dim3>& dim);   ///< after its key
+void write_diagnostics(JsonWriter& json, const std::vector<Diagnostic>& diagnostics, std::string_view name = "diagnostics");
 void write_bounds(JsonWriter& json, const LaunchBounds& bounds);
 void write_resources(JsonWriter& json, const Resources& resources);
 /// `values` parallel to `parameters`, or null: then the keys value and basis are left out (inspect knows no launch).

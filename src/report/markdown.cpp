@@ -68,7 +68,7 @@ std::string recommendation(const KernelResult& result) {
                                   !r.safe ? "unverified" : *r.safe ? "safe" : "**unsafe**");
     const auto gain = [&](const std::optional<Gain>& over, std::string_view who) {
         if (!over || over->block == r.block) { return; }
-        out += fmt::format("; {} than {} ({})", change_text(over->time_ratio, over->time_ratio_low, over->time_ratio_high, "less time", "more time"),
+        out += fmt::format("; {} against {} ({})", change_text(over->time_ratio, over->time_ratio_low, over->time_ratio_high, "time"),
                            dim_text(over->block), who);
     };
     gain(r.over_current, "today");

@@ -132,22 +132,23 @@ std::string with_interval(double value, double low, double high) {
     if (!std::isfinite(value)) { return "unknown"; }
     if (!(high > low) || value == 0) { return significant(value); }
     const double half = (high - low) / 2 / std::abs(value);
-    // Three digits while the interval is a quarter of the value or less, two beyond; its ends never finer than it.
-    const int digits = half <= 0.25 ? 3 : 2;
+    // Three digits while the interval is a quarter of the value or less, two beyond; its ends no finer than the value.
+    const bool narrow = half <= 0.25;
+    const int digits = narrow ? 3 : 2;
     const int decimals = std::max(0, decimals_for(value, digits) - (half > 0.03 ? 1 : 0));
-    const auto end_text = [&](double end) {
-        return fmt::format("{:.{}f}", round_to(end, digits), end < value / 10 ? decimals_for(end, 2) : decimals);
-    };
+    const auto end_text = [&](double end) { return narrow ? fmt::format("{:.{}f}", round_to(end, digits), decimals) : significant(end, 2); };
     return fmt::format("{:.{}f} ({}-{})", round_to(value, digits), decimals_for(value, digits), end_text(low), end_text(high));
 }
 
-std::string change_text(double ratio, double low, double high, std::string_view less, std::string_view more) {
+std::string change_text(double ratio, double low, double high, std::string_view what) {
     const auto points = [](double share) { return significant(std::abs(share) * 100, std::abs(share) < 0.0995 ? 1 : 2); };
-    if (low < 1 && high > 1) {
-        return fmt::format("no clear difference ({}{} to +{} %)", low == 1 ? "" : "-", points(1 - low), points(high - 1));
-    }
-    if (high <= 1) { return fmt::format("{} % {} ({}-{})", points(1 - ratio), less, points(1 - high), points(1 - low)); }
-    return fmt::format("{} % {} ({}-{})", points(ratio - 1), more, points(low - 1), points(high - 1));
+    if (low == 1 && high == 1) { return fmt::format("the same {}", what); }
+    if (low < 1 && high > 1) { return fmt::format("no clear difference in {} (-{} to +{} %)", what, points(1 - low), points(high - 1)); }
+    // Percent says little beyond a factor of four.
+    if (ratio < 0.25) { return fmt::format("{} times less {} ({}-{})", significant(1 / ratio, 2), what, significant(1 / high, 2), significant(1 / low, 2)); }
+    if (ratio > 4) { return fmt::format("{} times more {} ({}-{})", significant(ratio, 2), what, significant(low, 2), significant(high, 2)); }
+    if (high <= 1) { return fmt::format("{} % less {} ({}-{})", points(1 - ratio), what, points(1 - high), points(1 - low)); }
+    return fmt::format("{} % more {} ({}-{})", points(ratio - 1), what, points(low - 1), points(high - 1));
 }
 
 std::string dim_text(const Dim3& dim) {
@@ -158,15 +159,30 @@ std::string dim_text(const Dim3& dim) {
 
 std::string percent(double share) { return significant(share * 100, 2 + (share >= 0.995)) + " %"; }
 
-TimeUnit time_unit_for(double largest_us) {
+Unit time_unit_for(double largest_us) {
     if (largest_us >= 1e7) { return {1e-6, "s"}; }
     if (largest_us >= 1e4) { return {1e-3, "ms"}; }
-    return {};
+    return {1, "\u00b5s"};
 }
 
-std::string time_text(double microseconds) {
-    const TimeUnit unit = time_unit_for(std::abs(microseconds));
-    return fmt::format("{} {}", significant(microseconds * unit.per_us), unit.name);
+Unit energy_unit_for(double largest_mj) {
+    if (largest_mj >= 1e7) { return {1e-6, "kJ"}; }
+    if (largest_mj >= 1e4) { return {1e-3, "J"}; }
+    return {1, "mJ"};
+}
+
+std::string time_text(double microseconds, int digits) {
+    const Unit unit = time_unit_for(std::abs(microseconds));
+    return fmt::format("{} {}", significant(microseconds * unit.scale, digits), unit.name);
+}
+
+std::string energy_text(double millijoules, int digits) {
+    const Unit unit = energy_unit_for(std::abs(millijoules));
+    return fmt::format("{} {}", significant(millijoules * unit.scale, digits), unit.name);
+}
+
+std::string scaled_interval(const Unit& unit, double value, const Interval& interval) {
+    return with_interval(value * unit.scale, interval.low * unit.scale, interval.high * unit.scale);
 }
 
 std::string place_text(const std::optional<SourceLine>& source, std::uint32_t ptx_line) {
@@ -195,7 +211,7 @@ std::string registers_text(const Resources& resources, const std::map<std::strin
 
 std::string bound_words(std::string_view bound_by) {
     struct Words { std::string_view id, words; };
-    constexpr std::array<Words, 23> table{{
+    constexpr std::array<Words, 32> table{{
         {"dram", "DRAM bandwidth"},
         {"l2", "L2 bandwidth"},
         {"l1", "L1 throughput"},
@@ -219,9 +235,26 @@ std::string bound_words(std::string_view bound_by) {
         {"atomic", "atomics"},
         {"barrier", "waiting at barriers"},
         {"local", "local memory"},
+        {"block_issue", "how fast blocks can be started"},
+        {"int_mul", "integer multiplication"},
+        {"imad", "integer multiplication"},
+        {"half", "the fp16 pipe"},
+        {"control", "branches"},
+        {"uniform", "the uniform pipe"},
+        {"shuffle", "shuffles"},
+        {"texture", "the texture units"},
+        {"branch", "branches"},
     }};
     const auto* const found = std::find_if(table.begin(), table.end(), [&](const Words& w) { return w.id == bound_by; });
     return found != table.end() ? std::string(found->words) : printable(bound_by);
+}
+
+std::string with_short_parameters(std::string_view text, const KernelFacts& facts) {
+    // nvcc and clang name parameters KERNEL_param_N; the kernel's name is known to the reader.
+    const std::string prefix = facts.name + "_param_";
+    std::string out = printable(text);
+    for (std::size_t at = 0; (at = out.find(prefix, at)) != std::string::npos; at += 6) { out.erase(at, facts.name.size() + 1); }
+    return out;
 }
 
 std::string kernel_name(const KernelFacts& facts) { return printable(facts.demangled.empty() ? facts.name : facts.demangled); }
@@ -244,10 +277,12 @@ void Table::row(std::vector<std::string> cells, Mark mark) {
 
 std::string Table::line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const {
     std::string out;
+    bool first = true;
     for (std::size_t i = 0; i < cells.size(); ++i) {
         if (widths[i] == 0) { continue; }
         const std::string padding(widths[i] - display_width(cells[i]), ' ');
-        if (!out.empty() || i > 0) { out += "  "; }
+        if (!first) { out += "  "; }
+        first = false;
         out += aligns_[i] == Align::right ? padding + cells[i] : cells[i] + padding;
     }
     out.erase(out.find_last_not_of(' ') + 1);

@@ -34,20 +34,25 @@ namespace flipflop::report {
 [[nodiscard]] std::string bytes_text(double bytes);
 /// "212 (190-236)": as many digits as the interval justifies, three at most.
 [[nodiscard]] std::string with_interval(double value, double low, double high);
-/// "21 % less (17-25)", "8 % more (2-14)", or "no clear difference (-3 to +4 %)" for a ratio and its interval.
-[[nodiscard]] std::string change_text(double ratio, double low, double high, std::string_view less, std::string_view more);
+/// "21 % less time (17-25)", "8 % more time (2-14)", "no clear difference in time (-3 to +4 %)", "8.3 times
+/// less time (7-10)" for a ratio and its interval.
+[[nodiscard]] std::string change_text(double ratio, double low, double high, std::string_view what);
 /// "16,16" or "8,8,4": trailing ones left out; "256".
 [[nodiscard]] std::string dim_text(const Dim3& dim);
 [[nodiscard]] std::string percent(double share);
 
-/// A scale for a column of times: all of them in one unit.
-struct TimeUnit {
-    double per_us{1};
-    std::string_view name{"\u00b5s"};
+/// A scale for a column of times or energies: all of them in one unit.
+struct Unit {
+    double scale{1};
+    std::string_view name;
 };
-[[nodiscard]] TimeUnit time_unit_for(double largest_us);
-/// "212 µs", "3.4 ms".
-[[nodiscard]] std::string time_text(double microseconds);
+[[nodiscard]] Unit time_unit_for(double largest_us);      ///< of microseconds: µs, ms, s
+[[nodiscard]] Unit energy_unit_for(double largest_mj);    ///< of millijoules: mJ, J, kJ
+/// "212 µs", "3.4 ms"; "31 mJ", "1.3 kJ".
+[[nodiscard]] std::string time_text(double microseconds, int digits = 3);
+[[nodiscard]] std::string energy_text(double millijoules, int digits = 3);
+/// with_interval in a unit of the column.
+[[nodiscard]] std::string scaled_interval(const Unit& unit, double value, const Interval& interval);
 
 /// "transpose.cu:9", else "line 57" of the PTX.
 [[nodiscard]] std::string place_text(const std::optional<SourceLine>& source, std::uint32_t ptx_line);
@@ -55,6 +60,8 @@ struct TimeUnit {
 [[nodiscard]] std::string registers_text(const Resources& resources, const std::map<std::string, std::optional<std::string>>& used);
 /// What binds a launch, in words: "dram" -> "DRAM bandwidth".
 [[nodiscard]] std::string bound_words(std::string_view bound_by);
+/// "param_2" for "KERNEL_param_2" wherever it stands in `text`; printable.
+[[nodiscard]] std::string with_short_parameters(std::string_view text, const KernelFacts& facts);
 /// The demangled name where there is one.
 [[nodiscard]] std::string kernel_name(const KernelFacts& facts);
 

@@ -175,7 +175,17 @@ inline Analysis analysis() {
     r.over_current = Gain{{16, 16, 1}, 0.79, 0.75, 0.83, 0.78, 0.74, 0.82};
     r.over_heuristic = Gain{{1024, 1, 1}, 0.32, 0.30, 0.35, 0.345, 0.31, 0.37};
     r.reasons = {{"store sectors a request 16 -> 8", -61.0, {}}, {"load sectors a request 2 -> 1 line", 5.0, {}}};
-    r.sensitivity = {{"param_1", "4095", "4099", "the loads straddle sectors"}};
+    Sensitivity width;
+    width.name = "param_1";
+    width.low = "1024";
+    width.high = "16384";
+    width.effect = "4,64 is best at 16384";
+    width.changes_answer = true;
+    Sensitivity work = width;
+    work.name = "work";
+    work.effect = "8,32 stays best";
+    work.changes_answer = false;
+    r.sensitivity = {work, width};
     result.recommendation = r;
     Finding finding;
     finding.rule = "FF101";
