@@ -111,7 +111,7 @@ class Usage(Case):
         version = self.expect(0, "--version").out
         with open(os.path.join(SOURCE, "VERSION")) as file:
             self.assertEqual(version.strip(), "flipflop " + file.read().strip())
-        for command in ("analyze", "inspect", "explain", "occupancy", "gpus"):
+        for command in ("analyze", "inspect", "explain"):
             self.assertIn(command, self.expect(0, command, "--help").out)
 
     def test_nothing_asked(self):
