@@ -127,7 +127,7 @@ KernelCode analyse_kernel(const ptx::Module& module, std::uint32_t entry) {
     list_loops(module, code);
     facts.resources.complete = !incomplete;
     collect_resources(module, functions, facts);
-    facts.parameters = describe_parameters(module, code);
+    describe_parameters(module, code);
     estimate_registers(code, module.target_number, facts.resources);
     return code;
 }

@@ -1,5 +1,6 @@
 #include "passes/parameters.hpp"
 
+#include <bit>
 #include <map>
 
 #include "passes/resources.hpp"
@@ -30,16 +31,21 @@ ParameterFacts describe(const ptx::Symbol& symbol, std::uint32_t index) {
 
 }  // namespace
 
-std::vector<ParameterFacts> describe_parameters(const ptx::Module& module, const KernelCode& code) {
+void describe_parameters(const ptx::Module& module, KernelCode& code) {
     std::map<const ptx::Function*, std::vector<Slot>> known;
     const auto callee = [&](const ptx::Function& f) -> const std::vector<Slot>* {
         const auto found = known.find(&f);
         return found == known.end() ? nullptr : &found->second;
     };
+    std::uint8_t address_ids = 0;
     for (const std::uint32_t f : callees_first(module, code)) {
         const KernelIr& ir = code.functions[f].ir;
-        known[ir.function] = parameter_slots(ir, callee);
+        FlowResult flow = parameter_flow(ir, callee);
+        known[ir.function] = std::move(flow.slots);
+        address_ids |= flow.address_ids;
     }
+    const unsigned axes = (address_ids | (address_ids >> 3)) & 7U;
+    if (code.facts.grid_barrier && axes != 0) code.facts.dimensions = std::bit_width(axes);
     const ptx::Function& entry = *code.functions[0].ir.function;
     std::vector<ParameterFacts> result;
     for (std::uint32_t p = 0; p < entry.parameters.size(); ++p) result.push_back(describe(module.symbol(entry.parameters[p]), p));
@@ -60,7 +66,7 @@ std::vector<ParameterFacts> describe_parameters(const ptx::Module& module, const
         field.guard_axis = slot.guard_axis;
         p.fields.push_back(std::move(field));
     }
-    return result;
+    code.facts.parameters = std::move(result);
 }
 
 }  // namespace flipflop

@@ -5,7 +5,8 @@
 
 namespace flipflop {
 
-/// `code.functions` must be filled; `code.facts.parameters` is not read.
-[[nodiscard]] std::vector<ParameterFacts> describe_parameters(const ptx::Module& module, const KernelCode& code);
+/// Sets the parameters of `code.facts`; the rest of it must be filled. Narrows `dimensions` where a grid barrier from
+/// cooperative groups reads ids of axes that nothing else does (it asks for thread 0 of block 0 on all three).
+void describe_parameters(const ptx::Module& module, KernelCode& code);
 
 }  // namespace flipflop

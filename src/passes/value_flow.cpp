@@ -72,12 +72,14 @@ public:
         : ir_(ir), module_(*ir.module), slots_(slots), first_(first), slots_read_(slots_read), callee_(callee),
           registers_(ir.function->registers.size()) {}
 
-    void run() {
+    /// Records uses in the slots; the launch's ids that addresses depend on.
+    std::uint8_t run() {
         find_loop_comparisons();
         do changed_ = false, sweep();
         while (changed_ && ++sweeps_ < 8);
         for (std::uint32_t i = 0; i < ir_.function->instructions.size(); ++i) record(i);
         settle_pointers();
+        return address_ids_;
     }
 
 private:
@@ -252,6 +254,7 @@ private:
     void record_address(std::uint32_t i, const Operand& address) {
         if (address.kind != OperandKind::address_reg) return;
         const Dependence d = of(address);
+        address_ids_ |= d.ids;
         use(d.product, "address stride", i);
         bases_.push_back({d.value, i});
         use(d.scaled & ~d.product, "address offset", i);
@@ -337,6 +340,7 @@ private:
     std::vector<bool> ends_loop_;
     std::vector<Base> bases_;
     std::uint64_t cvta_{};
+    std::uint8_t address_ids_{};
     bool changed_{}, in_loop_{};
     int sweeps_{};
 };
@@ -349,7 +353,7 @@ void Slot::add_use(const char* what, std::uint32_t line) {
     uses.push_back({what, line});
 }
 
-std::vector<Slot> parameter_slots(const KernelIr& ir, const std::function<const std::vector<Slot>*(const ptx::Function&)>& callee) {
+FlowResult parameter_flow(const KernelIr& ir, const std::function<const std::vector<Slot>*(const ptx::Function&)>& callee) {
     const ptx::Module& module = *ir.module;
     const auto& code = ir.function->instructions;
     const ParameterAddresses addresses(ir);
@@ -376,8 +380,10 @@ std::vector<Slot> parameter_slots(const KernelIr& ir, const std::function<const 
     std::vector<std::vector<std::uint32_t>> slots_read(code.size());
     for (std::uint32_t i = 0; i < code.size(); ++i)
         for (const auto& key : places[i]) slots_read[i].push_back(number[key]);
-    for (std::uint32_t first = 0; first < slots.size(); first += 64) Flow(ir, slots, first, slots_read, callee).run();
-    return slots;
+    FlowResult result;
+    for (std::uint32_t first = 0; first < slots.size(); first += 64) result.address_ids |= Flow(ir, slots, first, slots_read, callee).run();
+    result.slots = std::move(slots);
+    return result;
 }
 
 }  // namespace flipflop

@@ -32,9 +32,12 @@ struct Dependence {
     [[nodiscard]] std::uint64_t any() const { return value | scaled | product; }
 };
 
-/// Slots of the function's parameters in order of parameter and offset, with their uses. `callee` gives the slots of a
-/// function called, or null when not known.
-[[nodiscard]] std::vector<Slot> parameter_slots(const KernelIr& ir,
-                                                const std::function<const std::vector<Slot>*(const ptx::Function&)>& callee);
+struct FlowResult {
+    std::vector<Slot> slots;        ///< in order of parameter and offset, with their uses
+    std::uint8_t address_ids{};     ///< Dependence::ids of all addresses; 0 when no parameter is read
+};
+
+/// `callee` gives the slots of a function called, or null when not known.
+[[nodiscard]] FlowResult parameter_flow(const KernelIr& ir, const std::function<const std::vector<Slot>*(const ptx::Function&)>& callee);
 
 }  // namespace flipflop

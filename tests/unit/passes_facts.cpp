@@ -222,6 +222,20 @@ TEST_CASE("resources, bounds and shape", "[passes]") {
     CHECK(kernel("", "mov.u32 %r2, 3; bar.sync %r2;").analyse().facts.resources.barriers == 16u);
 }
 
+TEST_CASE("a grid barrier of cooperative groups does not make a kernel three-dimensional", "[passes]") {
+    // The shape of cooperative_groups::grid_group::sync, ids of three axes read to find thread 0 and block 0.
+    const char* const body = "ld.param.u64 %rd1, [a]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mad.lo.s32 %r4, %r1, %r2, %r3;\n"
+        "mul.wide.s32 %rd2, %r4, 4; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r4;\n"
+        "mov.u32 %r5, %envreg2; mov.u32 %r6, %envreg1; mov.b64 %rd4, {%r6, %r5};\n"
+        "mov.u32 %r7, %tid.y; mov.u32 %r8, %tid.z; or.b32 %r9, %r7, %r8; or.b32 %r9, %r9, %r3; setp.ne.s32 %p1, %r9, 0; bar.sync 0; @%p1 bra S;\n"
+        "atom.add.release.gpu.u32 %r10, [%rd4+4], 1;\nS:\nbar.sync 0;";
+    const KernelFacts f = kernel(".param .u64 a", body).analyse().facts;
+    CHECK(f.grid_barrier);
+    CHECK(f.dimensions == 1);
+    const KernelFacts plain = kernel(".param .u64 a", "ld.param.u64 %rd1, [a]; mov.u32 %r1, %tid.z; st.global.u32 [%rd1], %r1;").analyse().facts;
+    CHECK((!plain.grid_barrier && plain.dimensions == 3));
+}
+
 TEST_CASE("names", "[passes]") {
     const std::pair<const char*, const char*> rows[] = {
         {"axpy", "axpy"}, {"_Z4gemmILi32ELi8EEvPKfS1_Pf", "gemm<...>"}, {"_ZN2ns6kernelIfLi3EEEvPT_", "ns::kernel<...>"},
