@@ -9,6 +9,11 @@ namespace {
 
 constexpr double kSector = 32;
 
+/// Distinct sectors that a block reads; a set that came out empty beside loads says nothing.
+std::optional<double> read_set(const Footprint& print) {
+    return print.block_sectors && *print.block_sectors > 0 ? print.block_sectors : std::nullopt;
+}
+
 struct PerBlock {
     double loads{}, stores{}, locals{}, atomics{}, serial{}, spill{};
 };
@@ -30,7 +35,7 @@ PerBlock sum_phases(const LaunchFacts& launch, const ResourceUse& use) {
 /// Distinct sectors a block asks L2 for: reuse inside the block is lost where L1 cannot hold it.
 double l2_reads(const LaunchFacts& launch, const PerBlock& block, double l1_free, double resident) {
     const Footprint& print = launch.footprint;
-    const double unique = print.block_sectors.value_or(block.loads);
+    const double unique = read_set(print).value_or(block.loads);
     const double by_instruction = std::max(print.block_instruction_sectors.value_or(block.loads), unique);
     const double fit = std::min(1.0, l1_free / std::max(resident * unique * kSector, 1.0));
     return std::min(unique + (by_instruction - unique) * (1 - fit), std::max(block.loads, unique));
@@ -80,7 +85,7 @@ Memory memory_traffic(const LaunchFacts& launch, const ResourceUse& use, const M
     const double resident = std::max(1.0, std::min<double>(use.occupancy.active_blocks_per_sm, std::ceil(launch.blocks / gpu.sms.value)));
     const double shared = static_cast<double>(use.occupancy.allocated_shared_per_block) * resident;
     const double l1_free = std::max(gpu.l1_capacity.value - shared, 8.0 * 1024);
-    memory.known = print.block_sectors.has_value() || block.loads == 0;
+    memory.known = block.loads == 0 || (print.block_sectors && *print.block_sectors > 0);
     memory.why = print.why;
 
     memory.read_sectors_block = block.loads + block.locals;
@@ -90,7 +95,7 @@ Memory memory_traffic(const LaunchFacts& launch, const ResourceUse& use, const M
     memory.l1_bytes = launch.blocks * (block.loads + block.stores + block.locals + block.spill) * kSector;
 
     // Reads below L2: what neighbours do not share, but never less than what the grid must touch once.
-    const double unique = print.block_sectors.value_or(memory.l2_read_block);
+    const double unique = read_set(print).value_or(memory.l2_read_block);
     const double from_l2 = launch.blocks * after_neighbours(launch, unique, gpu.sms.value * resident) * kSector;
     const double distinct_read = print.grid_read_sectors ? *print.grid_read_sectors * kSector : from_l2;
     const double written = launch.blocks * (block.stores + block.atomics) * kSector;

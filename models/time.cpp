@@ -38,8 +38,8 @@ std::string bound_of(const BlockWork& work, const TimeNumbers& n) {
     if (n.atomic_us >= n.sm_us) return "atomic";
     if (n.issue_cycles > n.sm_cycles) return "block_issue";
     const Wave& wave = n.full_waves > 0 ? n.full : n.rest;
-    if (std::max(wave.unhidden, wave.serial) > wave.throughput) return "latency";
-    if (wave.l2 >= 0.5 * (wave.overlapped + wave.serialised)) return "l2";
+    if (wave.unhidden > wave.blocks * wave.block) return "latency";
+    if (wave.l2 >= wave.block) return "l2";
     std::size_t most = 0;
     double largest = -1;
     for (std::size_t k = 0; k < kLoads; ++k) {
@@ -131,46 +131,43 @@ private:
         return per_clock("atomic", fold("atomic.cycles", "cycles", Fold::max, std::move(parts)));
     }
 
+    /// A block's own cycles, then those of its neighbours against what its chains and start leave idle.
     [[nodiscard]] Term wave(const std::string& id, const Wave& wave) const {
+        Term block = block_cycles(id, wave);
+        const Term again = counted(id + ".block", block.value, "cycles", "as above");
+        std::vector<Term> others;
+        others.push_back(counted("other_blocks", wave.blocks - 1, "blocks", "resident beside it: occupancy and grid"));
+        others.push_back(again);
+        std::vector<Term> rest;
+        rest.push_back(alone(id, wave));
+        rest.push_back(again);
+        std::vector<Term> positive;
+        positive.push_back(fold(id + ".not_busy", "cycles", Fold::difference, std::move(rest)));
+        positive.push_back(counted("zero", 0, "cycles", "a block does not take less than its busiest resource"));
         std::vector<Term> joined;
-        joined.push_back(throughput(id, wave));
-        joined.push_back(chains(id + ".latency", wave, false));
+        joined.push_back(fold(id + ".others", "cycles", Fold::product, std::move(others)));
+        joined.push_back(fold(id + ".latency", "cycles", Fold::max, std::move(positive)));
         std::vector<Term> parts;
-        parts.push_back(fold(id + ".busy_and_waiting", "cycles", Fold::norm, std::move(joined), gpu_.q_latency.value));
-        parts.push_back(chains(id + ".one_block", wave, true));
-        return fold(id, "cycles", Fold::max, std::move(parts));
+        parts.push_back(std::move(block));
+        parts.push_back(fold(id + ".others_or_waiting", "cycles", Fold::norm, std::move(joined), gpu_.q_latency.value));
+        return fold(id, "cycles", Fold::sum, std::move(parts));
     }
 
-    [[nodiscard]] Term throughput(const std::string& id, const Wave& wave) const {
-        std::vector<Term> halves;
-        std::vector<Term> serial;
-        halves.push_back(pipes(id + ".pipes", work_.total, wave.imbalance, true));
-        for (std::size_t i = 0; i < work_.phases.size() && work_.phases.size() > 1; ++i)
-            serial.push_back(pipes(id + ".phase" + std::to_string(i), work_.phases[i].cycles, wave.imbalance, false));
-        Term block = halves[0];
-        if (!serial.empty()) {
-            halves.push_back(fold(id + ".phases_in_turn", "cycles", Fold::sum, std::move(serial)));
-            std::vector<Term> mean;
-            mean.push_back(fold(id + ".pipes_and_phases", "cycles", Fold::sum, std::move(halves)));
-            mean.push_back(leaf("overlap", 0.5, "1", Basis::assumed, "half of the phases of resident blocks overlap: prototype study, barrier kernels"));
-            block = fold(id + ".block", "cycles", Fold::product, std::move(mean));
-        }
+    [[nodiscard]] Term block_cycles(const std::string& id, const Wave& wave) const {
         std::vector<Term> resources;
-        resources.push_back(std::move(block));
+        resources.push_back(pipes(id + ".pipes", wave.imbalance));
         resources.push_back(counted(id + ".l2", wave.l2, "cycles", "sectors beyond L1 over the SM's port and its share of L2: " + gpu_.l2_bytes_per_clk.source));
-        std::vector<Term> parts;
-        parts.push_back(counted("blocks_per_sm", wave.blocks, "blocks", "occupancy and grid"));
-        parts.push_back(fold(id + ".block_cycles", "cycles", Fold::max, std::move(resources)));
-        return fold(id + ".throughput", "cycles", Fold::product, std::move(parts));
+        return fold(id + ".block", "cycles", Fold::max, std::move(resources));
     }
 
-    [[nodiscard]] Term pipes(const std::string& id, const std::array<double, kLoads>& cycles, double imbalance, bool explain) const {
+    [[nodiscard]] Term pipes(const std::string& id, double imbalance) const {
+        const auto& cycles = work_.total;
         std::vector<Term> parts;
         for (std::size_t k = 0; k < kLoads; ++k) {
             if (cycles[k] <= 0) continue;
             const double factor = per_scheduler(static_cast<Load>(k)) ? imbalance : 1;
             const std::string name = "pipe." + text(kLoadNames[k]);
-            if (!explain || static_cast<Load>(k) == Load::lsu || static_cast<Load>(k) == Load::tensor) {
+            if (static_cast<Load>(k) == Load::lsu || static_cast<Load>(k) == Load::tensor) {
                 parts.push_back(counted(name, cycles[k] * factor, "cycles", gpu_.rate[k].source));
                 continue;
             }
@@ -184,15 +181,14 @@ private:
         return fold(id, "cycles", Fold::norm, std::move(parts), gpu_.q_pipes.value);
     }
 
-    /// Start of a block and its dependence chains; `alone`: joined smoothly with the block's own pipes.
-    [[nodiscard]] Term chains(const std::string& id, const Wave& wave, bool alone) const {
+    /// A block that has the SM to itself.
+    [[nodiscard]] Term alone(const std::string& id, const Wave& wave) const {
         const double start = gpu_.block_cycles.value + gpu_.warp_cycles.value * (work_.warps - 1);
-        Term begin = leaf("block.start", start, "cycles", gpu_.block_cycles.basis, gpu_.block_cycles.source);
         std::vector<Term> parts;
-        parts.push_back(std::move(begin));
-        parts.push_back(counted(id + ".chains", (alone ? wave.serial : wave.unhidden) - start, "cycles",
-                                "longest dependence chain of a warp in each phase, with the latencies of the levels that serve it"));
-        return fold(id, "cycles", Fold::sum, std::move(parts));
+        parts.push_back(leaf("block.start", start, "cycles", gpu_.block_cycles.basis, gpu_.block_cycles.source));
+        parts.push_back(counted(id + ".chains", wave.alone - start, "cycles",
+                                "each phase: longest dependence chain of a warp, with the latencies of the levels that serve it, joined with the block's own pipes"));
+        return fold(id + ".alone", "cycles", Fold::sum, std::move(parts));
     }
 
     const BlockWork& work_;

@@ -47,23 +47,17 @@ Wave wave_of(const BlockWork& work, const Machine& gpu, double blocks, double ac
     if (blocks <= 0) return wave;
     const double q = gpu.q_latency.value, p = gpu.q_pipes.value;
     wave.imbalance = imbalance_of(blocks * work.warps, gpu.schedulers.value);
-    wave.overlapped = norm_of(work.total, wave.imbalance, p);
-    for (const PhaseWork& phase : work.phases) wave.serialised += norm_of(phase.cycles, wave.imbalance, p);
+    wave.pipes = norm_of(work.total, wave.imbalance, p);
     const double bytes = (work.memory.l2_read_block + work.memory.l2_write_block) * 32;
     wave.l2 = std::max(bytes / gpu.l2_bytes_per_clk_sm.value, bytes * active_sms / gpu.l2_bytes_per_clk.value);
-    wave.throughput = blocks * std::max(0.5 * (wave.overlapped + wave.serialised), wave.l2);
+    wave.block = std::max(wave.pipes, wave.l2);
 
-    const double alone = imbalance_of(work.warps, gpu.schedulers.value);
-    const double start = gpu.block_cycles.value + gpu.warp_cycles.value * (work.warps - 1);
-    const bool barriers = work.phases.size() > 1;
-    wave.unhidden = start;
-    wave.serial = start;
-    for (const PhaseWork& phase : work.phases) {
-        const double one = largest_of(phase.cycles, alone);
-        wave.unhidden += barriers ? std::max(phase.chain, one) : phase.chain;
-        wave.serial += norm({phase.chain, one}, q);
-    }
-    wave.value = std::max(wave.serial, norm({wave.throughput, wave.unhidden}, q));
+    const double lone = imbalance_of(work.warps, gpu.schedulers.value);
+    wave.alone = gpu.block_cycles.value + gpu.warp_cycles.value * (work.warps - 1);
+    for (const PhaseWork& phase : work.phases) wave.alone += norm({phase.chain, largest_of(phase.cycles, lone)}, q);
+    // A closed queue of `blocks` customers: one needs `alone`, many need `block` each, and the others hide what is left.
+    wave.unhidden = std::max(0.0, wave.alone - wave.block);
+    wave.value = wave.block + norm({(blocks - 1) * wave.block, wave.unhidden}, q);
     return wave;
 }
 

@@ -12,12 +12,11 @@ namespace flipflop {
 struct Wave {
     double blocks{};
     double imbalance{1};      ///< of warps over sub-partitions
-    double overlapped{};      ///< cycles a block when phases of different blocks overlap
-    double serialised{};      ///< and when they do not
+    double pipes{};           ///< cycles a block on its pipes, phases of different blocks overlapping
     double l2{};              ///< cycles a block at the L2 port
-    double throughput{};      ///< cycles, all blocks
-    double unhidden{};        ///< cycles of a lone block's dependence chains and start
-    double serial{};          ///< cycles of one block with its own pipes to itself, phase after phase
+    double block{};           ///< cycles a block at the busiest resource
+    double alone{};           ///< cycles of a lone block, phase after phase: start, dependence chains, its own pipes
+    double unhidden{};        ///< of them, what is not `block`: other blocks may hide it
     double value{};
 };
 

@@ -382,6 +382,8 @@ void Collector::unknowns(LaunchFacts& facts) const {
 LaunchFacts Collector::finish() {
     LaunchFacts facts;
     const Launch& launch = s_.launch;
+    facts.block = launch.block;
+    facts.grid = launch.grid;
     facts.blocks = static_cast<double>(launch.grid.count());
     facts.warps_per_block = static_cast<double>((launch.block.count() + kLanes - 1) / kLanes);
     facts.threads = facts.blocks * static_cast<double>(launch.block.count());

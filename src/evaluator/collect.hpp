@@ -14,6 +14,9 @@ struct BoxInfo {
     bool sampled{};
 };
 
+/// The block whose footprint, and whose neighbours', stand for all.
+[[nodiscard]] std::array<u64, 3> interior_block(const Dim3& grid);
+
 class Collector {
 public:
     Collector(Session& session) : s_(session), p_(session.program) {

@@ -14,6 +14,12 @@ bool covers(const BoxInfo& box, const std::array<u64, 3>& block) {
 
 }  // namespace
 
+std::array<u64, 3> interior_block(const Dim3& grid) {
+    // In a grid of two rows the half is the edge.
+    const auto middle = [](u32 n) { return u64{n < 2 ? 0 : std::min(n / 2, n - 2)}; };
+    return {middle(grid.x), middle(grid.y), middle(grid.z)};
+}
+
 ByteSet Collector::block_set(std::array<u64, 3> block, bool reads) const {
     ByteSet set(1u << 12);
     for (const KeptBox& box : kept_) {
@@ -68,9 +74,7 @@ void Collector::footprint(LaunchFacts& facts) const {
     Footprint& f = facts.footprint;
     if (footprint_lost_) { f.why = footprint_why_; return; }
     const Dim3& grid = s_.launch.grid;
-    // An interior block; in a grid of two rows the half is the edge.
-    const auto middle = [](u32 n) { return u64{n < 2 ? 0 : std::min(n / 2, n - 2)}; };
-    const std::array<u64, 3> block{middle(grid.x), middle(grid.y), middle(grid.z)};
+    const std::array<u64, 3> block = interior_block(grid);
     const ByteSet reads = block_set(block, true);
     if (const auto own = reads.size()) {
         f.block_sectors = static_cast<double>(*own) / 32;

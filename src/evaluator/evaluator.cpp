@@ -162,6 +162,29 @@ private:
             evaluate(one, true, total / points);
         }
         boxes_.clear();
+        interior();
+    }
+
+    /// The interior block and its next neighbours, all warps, with no weight: their footprints need them whole.
+    void interior() {
+        const Dim3& grid = s_.launch.grid;
+        const std::array<u64, kBlockAxes> middle = interior_block(grid), extent{grid.x, grid.y, grid.z};
+        for (unsigned axis = 0; axis <= kBlockAxes; ++axis) {
+            if (axis > 0 && extent[axis - 1] < 2) continue;
+            Box one;
+            for (unsigned k = 0; k < kBlockAxes; ++k) one.low[k] = middle[k] + (axis == k + 1 ? 1 : 0);
+            one.extent.fill(1);
+            for (u32 g = 0; g < (s_.cooperative ? 1 : groups_.size()); ++g) {
+                const std::array<u32, kWarpAxes> count = s_.cooperative ? std::array<u32, kWarpAxes>{1, 1} : groups_[g].count;
+                one.group = g;
+                for (u32 i = 0; i < count[0] * count[1]; ++i) {
+                    one.low[kBlockAxes] = i % count[0];
+                    one.low[kBlockAxes + 1] = i / count[0];
+                    s_.steps = std::min(s_.steps, s_.budget - s_.budget / 4);
+                    evaluate(one, true, 0);
+                }
+            }
+        }
     }
 
     Session& s_;
