@@ -104,7 +104,10 @@ Memory memory_traffic(const LaunchFacts& launch, const ResourceUse& use, const M
     memory.held = cyclic_hit_rate(footprint, gpu.l2_capacity.value);
     const double again = std::max(0.0, from_l2 - distinct_read);
     memory.dram_read = distinct_read * (warm ? 1 - memory.held : 1) + again * (1 - memory.held);
-    memory.dram_write = (distinct_written + std::max(0.0, written - distinct_written) * (1 - memory.held)) * (warm ? 1 - memory.held : 1);
+    // L2 writes back: what resident blocks write into one sector leaves it once, where all they touch meanwhile fits.
+    const double window = gpu.sms.value * resident * (unique + print.block_store_sectors.value_or(block.stores + block.atomics)) * kSector;
+    const double merged = cyclic_hit_rate(std::min(window, footprint), gpu.l2_capacity.value);
+    memory.dram_write = (distinct_written + std::max(0.0, written - distinct_written) * (1 - merged)) * (warm ? 1 - memory.held : 1);
     memory.compulsory_bytes = distinct_read + distinct_written;
     spill_traffic(memory, launch, use, gpu, l1_free, resident);
     memory.l2_bytes = launch.blocks * (memory.l2_read_block + memory.l2_write_block) * kSector;
