@@ -148,8 +148,14 @@ void gather(const Attribution& node, const std::string& inherited, std::map<std:
     for (const Attribution& part : node.parts) gather(part, category, shares);
 }
 
+/// Shares that outweigh what they add up to tell nothing one by one: fewer waves of blocks that each wait longer.
+bool cancels(const std::map<std::string, double>& shares, double sum) {
+    return std::any_of(shares.begin(), shares.end(), [&](const auto& share) { return std::abs(share.second) > 1.5 * std::abs(sum); });
+}
+
 std::string category_words(const std::string& category, const Trial& from, const Trial& to, const Prediction& a, const Prediction& b) {
     const auto resident = [](const Trial& t) { return fmt::format("{}", t.occupancy.active_warps_per_sm); };
+    if (category == "whole") return fmt::format("how the GPU is filled, {:.2f} -> {:.2f} waves, {} -> {} warps an SM", a.time.waves, b.time.waves, resident(from), resident(to));
     if (category == "latency") return fmt::format("waiting for latency, {} -> {} warps an SM", resident(from), resident(to));
     if (category == "start") return fmt::format("starting blocks, {} -> {} threads each", from.block.count(), to.block.count());
     if (category == "dram") return "traffic with DRAM";
@@ -183,6 +189,7 @@ std::vector<Reason> reasons_for(const Stage& stage, const Trial& baseline, const
     std::map<std::string, double> shares;
     gather(attribute(base.time.total, shaped.time.total), "filling", shares);
     const Worth from = worth_of(base), to = worth_of(shaped);
+    if (cancels(shares, to.us - from.us)) shares = {{"whole", to.us - from.us}};
     for (const auto& [category, us] : shares) {
         Reason reason{category_words(category, baseline, recommended, base, now), us, std::nullopt};
         // Energy of the rest goes with its time: what is drawn while the GPU is not full.
