@@ -11,19 +11,9 @@ namespace {
 using AxisList = std::vector<std::pair<i64, i64>>;   // (stride, extent)
 
 /// How the address modulo 128 is spread over the axes that move it by something else than multiples of 128.
-struct Residues {
-    std::array<double, 128> share{};
-    bool single{true};
-    unsigned only{};
-};
-
-Residues residues_of(u64 base, const AxisList& axes) {
-    Residues r;
-    r.only = static_cast<unsigned>(base & 127);
-    for (const auto& [stride, extent] : axes)
-        if (extent > 1 && (stride & 127)) r.single = false;
-    if (r.single) return r;
-    r.share[r.only] = 1;
+std::vector<std::pair<unsigned, double>> residues_of(const AxisList& axes) {
+    struct { std::array<double, 128> share{}; } r;
+    r.share[0] = 1;
     for (const auto& [stride, extent] : axes) {
         const auto step = static_cast<unsigned>(static_cast<u64>(stride) & 127);
         if (extent <= 1 || step == 0) continue;
@@ -38,7 +28,10 @@ Residues residues_of(u64 base, const AxisList& axes) {
         }
         r.share = next;
     }
-    return r;
+    std::vector<std::pair<unsigned, double>> out;
+    for (unsigned b = 0; b < 128; ++b)
+        if (r.share[b] != 0) out.emplace_back(b, r.share[b]);
+    return out;
 }
 
 double ceil_div(double a, double b) { return std::ceil(a / b); }
@@ -110,16 +103,24 @@ void Collector::add_record(const AccessRecord& r, const BoxInfo& box, double vol
             if (p_.map.uses_dynamic_shared && top > p_.map.dynamic_shared)
                 dynamic_touched_ = std::max(dynamic_touched_.value_or(0), top - p_.map.dynamic_shared);
         } else if (device || local) {
-            const Residues res = residues_of(r.base, axes);
-            sectors = lines = 0;
-            if (res.single) {
-                sectors = s_.shapes.sectors(r.shape, res.only);
-                lines = s_.shapes.lines(r.shape, res.only);
+            const auto low = static_cast<unsigned>(r.base & 127);
+            AxisList moving;
+            for (const auto& [stride, n] : axes)
+                if (stride & 127) moving.emplace_back(stride & 127, n);
+            if (moving.empty()) {
+                sectors = s_.shapes.sectors(r.shape, low);
+                lines = s_.shapes.lines(r.shape, low);
             } else {
-                for (unsigned k = 0; k < 128; ++k) {
-                    if (res.share[k] == 0) continue;
-                    sectors += res.share[k] * s_.shapes.sectors(r.shape, k);
-                    lines += res.share[k] * s_.shapes.lines(r.shape, k);
+                auto known = std::find_if(residues_.begin(), residues_.end(), [&](const auto& e) { return e.first == moving; });
+                if (known == residues_.end()) {
+                    if (residues_.size() > 64) residues_.clear();
+                    residues_.emplace_back(moving, residues_of(moving));
+                    known = residues_.end() - 1;
+                }
+                sectors = lines = 0;
+                for (const auto& [shift, share] : known->second) {
+                    sectors += share * s_.shapes.sectors(r.shape, (low + shift) & 127);
+                    lines += share * s_.shapes.lines(r.shape, (low + shift) & 127);
                 }
             }
             a.sectors += times * sectors;

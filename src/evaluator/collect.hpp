@@ -71,6 +71,8 @@ private:
     std::unordered_map<u32, Page::Count> counts_;    ///< by phase * units + unit; read through sorted keys only
     std::unordered_map<u32, PhaseSums> phase_sums_;
     std::vector<KeptBox> kept_;
+    /// Shares of the address modulo 128, by the axes that move it.
+    std::vector<std::pair<std::vector<std::pair<i64, i64>>, std::vector<std::pair<unsigned, double>>>> residues_;
     std::size_t kept_records_{};
     double barrier_lanes_{}, doubtful_instructions_{};
     std::optional<u64> dynamic_touched_;

@@ -42,7 +42,7 @@ ByteSet Collector::block_set(std::array<u64, 3> block, bool reads) const {
 /// Sectors of each executed instruction over the warps of a block, summed: what L1 would have to bring in if nothing of
 /// one instruction were still there for the next.
 std::optional<double> Collector::instruction_sectors(std::array<u64, 3> block) const {
-    struct Group { ByteSet set{1u << 12}; double times{1}; };
+    struct Group { const Kept* only{}; ByteSet set{1u << 12}; double times{1}; u64 base{}; bool single{true}; };
     std::map<std::pair<u32, u32>, Group> groups;
     for (const KeptBox& box : kept_) {
         if (!covers(box.box, block)) continue;
@@ -58,11 +58,17 @@ std::optional<double> Collector::instruction_sectors(std::array<u64, 3> block) c
                 else times *= static_cast<double>(r.extent[k]);
             }
             g.times = std::max(g.times, times);
+            std::erase_if(axes, [](const Repeat& a) { return a.stride == 0 || a.count <= 1; });
+            if (g.only == nullptr && g.single && axes.empty()) { g.only = &r; g.base = base; continue; }
+            if (g.only) g.set.add(s_.shapes.facts(g.only->shape), g.base, {});
+            g.only = nullptr;
+            g.single = false;
             g.set.add(s_.shapes.facts(r.shape), base, std::move(axes));
         }
     }
     double sum = 0;
     for (const auto& [key, g] : groups) {
+        if (g.only) { sum += s_.shapes.sectors(g.only->shape, static_cast<unsigned>(g.base & 127)) * g.times; continue; }
         const auto bytes = g.set.sectors().size();
         if (!bytes) return std::nullopt;
         sum += static_cast<double>(*bytes) / 32 * g.times;

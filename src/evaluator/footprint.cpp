@@ -46,7 +46,7 @@ bool append(Lattice& item, Repeat r) {
         if (item.width == last.stride) { item.width *= last.count; item.axes.clear(); }
         return true;
     }
-    if (r.stride >= item.span()) { item.axes.push_back(r); return true; }
+    if (r.stride >= item.span() && !item.axes.full()) { item.axes.push_back(r); return true; }
     return false;
 }
 
@@ -105,16 +105,15 @@ struct Counter {
             if (over > 0) {
                 // What reaches into the next step is a piece of its own there.
                 if (!s.inner.axes.empty()) return spelled_out(items);
-                for (i64 k = 1; s.inner.base + s.inner.width > k * step; ++k) {
-                    Slice next = s;
-                    next.first += k;
-                    next.inner.base = 0;
-                    next.inner.width = std::min(step, s.inner.base + s.inner.width - k * step);
-                    slices.push_back(next);
-                    cuts.push_back(next.first);
-                    cuts.push_back(next.first + next.count);
-                    if (++work > kWork) return std::nullopt;
-                }
+                const i64 whole = s.inner.base + s.inner.width, steps = whole / step - 1, rest = whole % step;
+                const auto add = [&](i64 after, i64 count, i64 width) {
+                    if (count <= 0 || width <= 0) return;
+                    slices.push_back({s.first + after, count, {0, width, {}}});
+                    cuts.push_back(s.first + after);
+                    cuts.push_back(s.first + after + count);
+                };
+                add(1, s.count == 1 ? steps : 0, step);   // a repeated item is no wider than its step
+                add(steps + 1, s.count, rest);
                 s.inner.width = step - s.inner.base;
             }
             cuts.push_back(s.first);
@@ -251,13 +250,11 @@ void ByteSet::tidy() const {
             for (std::size_t j = k + 1; j < items_.size() && j < k + 12;) {
                 if (!join(items_[k], items_[j])) { ++j; continue; }
                 items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(j));
-                std::vector<Repeat> axes = std::move(items_[k].axes);
-                items_[k].axes.clear();
+                const RepeatList axes = items_[k].axes;
                 Lattice canonical{items_[k].base, items_[k].width, {}};
                 bool fits = true;
                 for (const Repeat& r : axes) fits = fits && append(canonical, r);
                 if (fits) items_[k] = std::move(canonical);
-                else items_[k].axes = std::move(axes);
                 again = true;
             }
         }
@@ -275,7 +272,7 @@ ByteSet ByteSet::sectors() const {
         std::vector<Repeat> even;
         for (const Repeat& r : item.axes) {
             if (r.stride % kSector == 0) { even.push_back(r); continue; }
-            if (parts.size() == 1 && r.stride <= kSector) { parts[0].width += r.stride * (r.count - 1); continue; }
+            if (parts.size() == 1 && parts[0].axes.empty() && r.stride <= kSector) { parts[0].width += r.stride * (r.count - 1); continue; }
             const i64 period = std::min<i64>(r.count, kSector / std::gcd(r.stride, kSector));
             if (parts.size() * static_cast<u64>(period) + out.items_.size() > limit_) { out.given_up_ = true; return out; }
             std::vector<Lattice> next;
@@ -283,6 +280,7 @@ ByteSet ByteSet::sectors() const {
                 for (i64 j = 0; j < period; ++j) {
                     Lattice copy = p;
                     copy.base += r.stride * j;
+                    if (copy.axes.full()) { out.given_up_ = true; return out; }
                     copy.axes.push_back({r.stride * period, (r.count - j + period - 1) / period});
                     next.push_back(std::move(copy));
                 }
@@ -290,7 +288,7 @@ ByteSet ByteSet::sectors() const {
         }
         for (Lattice& p : parts) {
             const i64 from = floor_to(p.base, kSector), to = floor_to(p.base + p.width + kSector - 1, kSector);
-            std::vector<Repeat> axes = p.axes;
+            std::vector<Repeat> axes(p.axes.begin(), p.axes.end());
             axes.insert(axes.end(), even.begin(), even.end());
             std::erase_if(axes, [](const Repeat& a) { return a.count <= 1; });
             std::sort(axes.begin(), axes.end());
@@ -300,9 +298,25 @@ ByteSet ByteSet::sectors() const {
     return out;
 }
 
+/// What lies within a plain interval counts for nothing more.
+void ByteSet::drop_covered() const {
+    std::vector<std::pair<i64, i64>> plain;
+    for (const Lattice& i : items_) {
+        if (!i.axes.empty()) continue;
+        if (!plain.empty() && i.base <= plain.back().second) plain.back().second = std::max(plain.back().second, i.base + i.width);
+        else plain.emplace_back(i.base, i.base + i.width);
+    }
+    std::erase_if(items_, [&](const Lattice& i) {
+        if (i.axes.empty()) return false;
+        auto it = std::upper_bound(plain.begin(), plain.end(), std::pair{i.base, INT64_MAX});
+        return it != plain.begin() && (--it)->second >= i.base + i.span();
+    });
+}
+
 std::optional<u64> ByteSet::size() const {
     if (given_up_) return std::nullopt;
     tidy();
+    drop_covered();
     return Counter{}.count(items_);
 }
 

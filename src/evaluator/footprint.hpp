@@ -2,6 +2,9 @@
 // Input: records with the extents of their axes. Invariant: sizes are exact, or not given.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <compare>
 #include <optional>
 #include <vector>
 
@@ -15,10 +18,39 @@ struct Repeat {
     friend auto operator<=>(const Repeat&, const Repeat&) = default;
 };
 
+/// A handful of axes without an allocation.
+class RepeatList {
+public:
+    static constexpr std::size_t kMost = 7;
+    [[nodiscard]] std::size_t size() const { return count_; }
+    [[nodiscard]] bool empty() const { return count_ == 0; }
+    [[nodiscard]] bool full() const { return count_ == kMost; }
+    [[nodiscard]] Repeat* begin() { return items_.data(); }
+    [[nodiscard]] Repeat* end() { return items_.data() + count_; }
+    [[nodiscard]] const Repeat* begin() const { return items_.data(); }
+    [[nodiscard]] const Repeat* end() const { return items_.data() + count_; }
+    [[nodiscard]] Repeat& operator[](std::size_t k) { return items_[k]; }
+    [[nodiscard]] const Repeat& operator[](std::size_t k) const { return items_[k]; }
+    [[nodiscard]] Repeat& front() { return items_[0]; }
+    [[nodiscard]] Repeat& back() { return items_[count_ - 1]; }
+    [[nodiscard]] const Repeat& back() const { return items_[count_ - 1]; }
+    void push_back(Repeat r) { items_[count_++] = r; }
+    void pop_back() { --count_; }
+    void clear() { count_ = 0; }
+    friend bool operator==(const RepeatList& a, const RepeatList& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+    friend auto operator<=>(const RepeatList& a, const RepeatList& b) {
+        return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end());
+    }
+
+private:
+    std::array<Repeat, kMost> items_{};
+    std::size_t count_{};
+};
+
 /// `width` bytes at `base`, repeated along axes. Canonical: strides ascend, each clears what lies within it.
 struct Lattice {
     i64 base{}, width{};
-    std::vector<Repeat> axes;
+    RepeatList axes;
     [[nodiscard]] i64 span() const {
         i64 s = width;
         for (const Repeat& r : axes) s += r.stride * (r.count - 1);
@@ -47,6 +79,7 @@ public:
 private:
     void add_lattice(Lattice item, const std::vector<Repeat>& axes);
     void tidy() const;
+    void drop_covered() const;
     mutable std::vector<Lattice> items_;
     std::size_t limit_;
     bool given_up_{};
