@@ -190,6 +190,24 @@ ExplainedKernel explain_result(const KernelAnalysis& kernel, const KernelResult&
     return out;
 }
 
+/// Without --block the recommended configuration is explained; where there is none, that is what must be said.
+std::optional<Diagnostic> nothing_to_explain(const ExplainRequest& request, const std::optional<Analysis>& searched) {
+    if (request.block || !searched || searched->kernels.empty()) { return std::nullopt; }
+    std::string why;
+    for (const KernelAnalysis& kernel : searched->kernels) {
+        for (const KernelResult& result : kernel.results) {
+            if (result.recommendation) { return std::nullopt; }
+            if (why.empty()) { why = result.no_recommendation; }
+        }
+    }
+    Diagnostic out;
+    out.id = "FF0758";
+    out.file = "--block";
+    out.message = "nothing is recommended that could be explained" + (why.empty() ? "" : ": " + why);
+    out.help = "name the configuration with --block X[,Y[,Z]]";
+    return out;
+}
+
 }  // namespace
 
 std::optional<std::size_t> dominant_part(const Term& term) {
@@ -242,6 +260,7 @@ Result<Explanation> explain(const std::vector<Input>& inputs, const AnalyzeOptio
         auto& blocks = named.launch.blocks;
         if (block && std::find(blocks.begin(), blocks.end(), *block) == blocks.end()) { blocks.push_back(*block); }
     };
+    if (const auto nothing = nothing_to_explain(request, searched)) { return tl::unexpected(*nothing); }
     add(request.block);
     add(request.versus);
     add(request.why_not);

@@ -32,25 +32,44 @@ std::string safe_text(const Line& line) {
     return !line.config->safe ? "unverified" : *line.config->safe ? "safe" : "unsafe";
 }
 
-void add_columns(Table& table, const Unit& unit) {
+void add_columns(Table& table) {
     using Align = Table::Align;
     table.column("block");
-    table.column(fmt::format("time {}", unit.name));
-    table.column("energy mJ");
+    table.column("time");
+    table.column("energy");
     table.column("occupancy", Align::right);
     table.column("bound by");
     table.column("same result");
 }
 
-std::vector<std::string> cells_of(const Line& line, const Unit& unit) {
+std::vector<std::string> cells_of(const Line& line) {
     if (line.config == nullptr) {
         return {"-", printable(line.result->no_recommendation.empty() ? "nothing can launch" : line.result->no_recommendation)};
     }
     const Prediction& p = *line.config->predicted;
     return {dim_text(line.config->block),
-            scaled_interval(unit, p.time.total.value, p.time.interval),
-            p.power ? with_interval(p.power->energy.value, p.power->energy_interval.low, p.power->energy_interval.high) : "unknown",
+            time_with_interval(p.time.total.value, p.time.interval),
+            p.power ? energy_with_interval(p.power->energy.value, p.power->energy_interval) : "unknown",
             percent(line.config->occupancy.fraction), printable(p.time.bound_by), safe_text(line)};
+}
+
+/// "17 boards cannot: the PTX is newer than the GPU: A, B, ...": one paragraph a reason.
+std::string unable_text(const std::vector<Line>& lines, const TextStyle& style) {
+    struct Group { std::string reason, boards; std::size_t count{}; };
+    std::vector<Group> groups;
+    for (const Line& line : lines) {
+        if (line.config != nullptr) { continue; }
+        std::string reason = printable(line.result->no_recommendation.empty() ? "nothing can launch" : line.result->no_recommendation);
+        reason.resize(std::min(reason.size(), reason.find(';')));  // what follows differs from board to board
+        auto found = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.reason == reason; });
+        if (found == groups.end()) { found = groups.insert(groups.end(), Group{reason, {}, 0}); }
+        found->boards += (found->count++ ? ", " : "") + printable(line.result->profile.name.empty() ? line.result->gpu : line.result->profile.name);
+    }
+    std::string out;
+    for (const Group& group : groups) {
+        out += paint(wrap(fmt::format("  {} cannot: {}: {}", group.count, group.reason, group.boards), style.width, 4), Mark::dim, style.color) + "\n";
+    }
+    return out;
 }
 
 }  // namespace
@@ -75,18 +94,17 @@ std::string overview_text(const Analysis& analysis, const TextStyle& style) {
             total_mj += line.config->predicted->power->energy.value;
         }
     }
-    const Unit unit = time_unit_for(lines.empty() ? 0 : lines.front().time_us());
     const bool one_board = std::all_of(lines.begin(), lines.end(), [&](const Line& l) { return l.result->gpu == lines.front().result->gpu; });
     Table table;
     table.column("kernel");
     table.column("id");
     table.column(one_board ? "" : "gpu");
-    add_columns(table, unit);
+    add_columns(table);
     const std::size_t room = style.width > 120 ? style.width - 84 : 36;
     for (const Line& line : lines) {
-        std::vector<std::string> cells{elide(kernel_name(line.kernel->facts), room), "#" + printable(line.kernel->facts.id),
+        std::vector<std::string> cells{brief_name(line.kernel->facts, room), "#" + printable(line.kernel->facts.id),
                                        one_board ? "" : printable(line.result->gpu)};
-        for (std::string& cell : cells_of(line, unit)) { cells.push_back(std::move(cell)); }
+        for (std::string& cell : cells_of(line)) { cells.push_back(std::move(cell)); }
         table.row(std::move(cells), line.config == nullptr ? Mark::dim : Mark::plain);
     }
     std::string out = fmt::format("{} kernels{}, each at its recommended launch, longest first (one of them in full: --kernel '#ID')\n",
@@ -100,29 +118,27 @@ std::string overview_text(const Analysis& analysis, const TextStyle& style) {
 
 std::string boards_text(const KernelAnalysis& kernel, const TextStyle& style) {
     std::vector<Line> lines;
-    double longest = 0;
     for (const KernelResult& result : kernel.results) {
         lines.push_back({&kernel, &result, chosen(result)});
-        longest = std::max(longest, lines.back().time_us());
     }
     // Fastest first; boards that cannot run it last.
     std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
         return (a.config != nullptr) != (b.config != nullptr) ? a.config != nullptr : a.time_us() < b.time_us();
     });
-    const Unit unit = time_unit_for(longest);
     Table table;
     table.column("gpu");
     table.column("case");
-    add_columns(table, unit);
+    add_columns(table);
     for (const Line& line : lines) {
+        if (line.config == nullptr) { continue; }
         std::vector<std::string> cells{printable(line.result->profile.name.empty() ? line.result->gpu : line.result->profile.name),
                                        printable(line.result->case_name)};
-        for (std::string& cell : cells_of(line, unit)) { cells.push_back(std::move(cell)); }
-        table.row(std::move(cells), line.config == nullptr ? Mark::dim : Mark::plain);
+        for (std::string& cell : cells_of(line)) { cells.push_back(std::move(cell)); }
+        table.row(std::move(cells));
     }
     return paint(kernel_name(kernel.facts), Mark::strong, style.color) +
            fmt::format("\n{} results, each at its recommended launch, fastest first (each in full: --detail full)\n", lines.size()) +
-           table.text(2, style.color);
+           table.text(2, style.color) + unable_text(lines, style);
 }
 
 }  // namespace flipflop::report

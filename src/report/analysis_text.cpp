@@ -1,4 +1,4 @@
-// The text of `analyze`: one screen a kernel, worst news first (docs/text.md says what each line is).
+// The text of `analyze`: one screen a kernel, worst news first (the elements and their order: see the golden test).
 #include <algorithm>
 #include <set>
 
@@ -84,9 +84,8 @@ std::string headline(const KernelResult& result, const TextStyle& style) {
         sentence += fmt::format(" Costliest: {} ({}).", printable(costly->message), time_text(*costly->cost_us));
     }
     std::string out = paint(wrap(sentence, style.width, 0), Mark::strong, style.color) + "\n";
-    const Unit unit = time_unit_for(time.total.value);
-    std::string prediction = fmt::format("Predicted {} {} at {}{}; this launch cannot take less than {}",
-        scaled_interval(unit, time.total.value, time.interval), unit.name, dim_text(config->block),
+    std::string prediction = fmt::format("Predicted {} at {}{}; this launch cannot take less than {}",
+        time_with_interval(time.total.value, time.interval), dim_text(config->block),
         config->is_current ? " (today's launch)" : config->recommended ? " (recommended)" : "", time_text(time.floor.value));
     if (time.traffic.dram_bytes.value_or(0) >= kNewsBytes) { prediction += fmt::format(" ({} through DRAM)", bytes_text(*time.traffic.dram_bytes)); }
     prediction += '.';

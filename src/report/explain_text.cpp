@@ -86,12 +86,10 @@ std::string summary_text(const ExplainedConfig& explained, const TextStyle& styl
     if (!config.launchable) { return wrap(out + " cannot launch: " + printable(config.why_not), style.width, 2) + "\n"; }
     if (!config.predicted) { return out + " is not predicted\n"; }
     const Prediction& p = *config.predicted;
-    const Unit time = time_unit_for(p.time.total.value);
-    out += fmt::format(": {} {}", scaled_interval(time, p.time.total.value, p.time.interval), time.name);
+    out += ": " + time_with_interval(p.time.total.value, p.time.interval);
     if (p.power) {
-        const Unit energy = energy_unit_for(p.power->energy.value);
-        out += fmt::format(", {} W, {} {}", scaled_interval({}, p.power->power.value, p.power->power_interval),
-                           scaled_interval(energy, p.power->energy.value, p.power->energy_interval), energy.name);
+        out += fmt::format(", {} W, {}", scaled_interval({}, p.power->power.value, p.power->power_interval),
+                           energy_with_interval(p.power->energy.value, p.power->energy_interval));
     } else if (!p.power_unknown.empty()) {
         out += ", power unknown: " + printable(p.power_unknown);
     }

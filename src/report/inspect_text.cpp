@@ -146,7 +146,7 @@ std::string overview(const InspectReport& report, const TextStyle& style) {
         const KernelFacts& k = *line.kernel;
         std::string shared = k.resources.static_shared_bytes ? bytes_text(static_cast<double>(k.resources.static_shared_bytes)) : "-";
         if (k.resources.uses_dynamic_shared) { shared = k.resources.static_shared_bytes ? shared + " + dyn" : "dynamic"; }
-        table.row({elide(kernel_name(k), room), "#" + printable(k.id), grouped(k.instructions),
+        table.row({brief_name(k, room), "#" + printable(k.id), grouped(k.instructions),
                    k.mix.unknown_share > 0 ? percent(k.mix.unknown_share) : "-",
                    fmt::format("{}{}", k.resources.registers_basis == RegistersBasis::estimate ? "~" : "", k.resources.registers_per_thread),
                    shared, std::to_string(k.parameters.size()), std::to_string(k.loops.size()), std::to_string(k.accesses.size()), bounds_text(k.bounds)});

@@ -181,6 +181,16 @@ std::string energy_text(double millijoules, int digits) {
     return fmt::format("{} {}", significant(millijoules * unit.scale, digits), unit.name);
 }
 
+std::string time_with_interval(double microseconds, const Interval& interval) {
+    const Unit unit = time_unit_for(microseconds);
+    return fmt::format("{} {}", scaled_interval(unit, microseconds, interval), unit.name);
+}
+
+std::string energy_with_interval(double millijoules, const Interval& interval) {
+    const Unit unit = energy_unit_for(millijoules);
+    return fmt::format("{} {}", scaled_interval(unit, millijoules, interval), unit.name);
+}
+
 std::string scaled_interval(const Unit& unit, double value, const Interval& interval) {
     return with_interval(value * unit.scale, interval.low * unit.scale, interval.high * unit.scale);
 }
@@ -258,6 +268,10 @@ std::string with_short_parameters(std::string_view text, const KernelFacts& fact
 }
 
 std::string kernel_name(const KernelFacts& facts) { return printable(facts.demangled.empty() ? facts.name : facts.demangled); }
+
+std::string brief_name(const KernelFacts& facts, std::size_t width) {
+    return elide(facts.short_name.empty() ? kernel_name(facts) : printable(facts.short_name), width);
+}
 
 std::string paint(std::string_view text, Mark mark, bool color) {
     if (!color || mark == Mark::plain) { return std::string(text); }

@@ -51,6 +51,9 @@ struct Unit {
 /// "212 µs", "3.4 ms"; "31 mJ", "1.3 kJ".
 [[nodiscard]] std::string time_text(double microseconds, int digits = 3);
 [[nodiscard]] std::string energy_text(double millijoules, int digits = 3);
+/// "212 (190-236) µs", "23 (14-36) J": each in the unit that suits it.
+[[nodiscard]] std::string time_with_interval(double microseconds, const Interval& interval);
+[[nodiscard]] std::string energy_with_interval(double millijoules, const Interval& interval);
 /// with_interval in a unit of the column.
 [[nodiscard]] std::string scaled_interval(const Unit& unit, double value, const Interval& interval);
 
@@ -64,6 +67,9 @@ struct Unit {
 [[nodiscard]] std::string with_short_parameters(std::string_view text, const KernelFacts& facts);
 /// The demangled name where there is one.
 [[nodiscard]] std::string kernel_name(const KernelFacts& facts);
+
+/// For one line a kernel: "ns::scale<...>", without types and parameters; its id tells instances apart.
+[[nodiscard]] std::string brief_name(const KernelFacts& facts, std::size_t width);
 
 enum class Mark : std::uint8_t { plain, strong, dim, good, bad, warning };
 [[nodiscard]] std::string paint(std::string_view text, Mark mark, bool color);

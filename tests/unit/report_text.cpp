@@ -168,11 +168,12 @@ TEST_CASE("more than ten kernels are one sorted line each, with totals", "[repor
         analysis.kernels.push_back(analysis.kernels[0]);
         Prediction& p = *analysis.kernels.back().results[0].configs[0].predicted;
         p = sample::prediction(100.0 * (i + 1), 148, "l2");
-        analysis.kernels.back().facts.demangled = "k" + std::to_string(i);
+        analysis.kernels.back().facts.short_name = "k" + std::to_string(i);
     }
     const std::string text = text_report(analysis, {});
     CHECK(text.starts_with("11 kernels on a100-pcie-40gb"));
     CHECK(text.find("k9 ") < text.find("k0 "));
+    CHECK(text.find("transpose_naive  ") != std::string::npos);
     CHECK(text.find("total of one launch each: 5710 \u00b5s") != std::string::npos);
     CHECK(std::count(text.begin(), text.end(), '\n') == 14);
 }
