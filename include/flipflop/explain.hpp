@@ -34,6 +34,7 @@ struct Comparison {
     std::size_t first{}, second{};            ///< indices into ExplainedKernel::configs
     std::optional<double> time_ratio, time_ratio_low, time_ratio_high;       ///< first over second
     std::optional<double> energy_ratio, energy_ratio_low, energy_ratio_high;
+    std::vector<Reason> reasons;              ///< what each demand on the GPU is worth, first minus second; may be empty
     std::vector<TermChange> changes;          ///< of the terms in the unit of the root, largest difference first
     std::string verdict;                      ///< one sentence
 };

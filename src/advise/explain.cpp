@@ -88,7 +88,9 @@ void graft(Term& energy, const Term& power, const Term& time) {
 constexpr double kNinety = 1.6448536269514722;
 
 Comparison compare(const ExplainedKernel& kernel, std::size_t first, std::size_t second, const GpuProfile& gpu) {
-    Comparison out{first, second, {}, {}, {}, {}, {}, {}, {}, {}};
+    Comparison out;
+    out.first = first;
+    out.second = second;
     const ConfigResult& a = kernel.configs[first].config;
     const ConfigResult& b = kernel.configs[second].config;
     if (!a.predicted || !b.predicted) {
@@ -208,6 +210,37 @@ std::optional<Diagnostic> nothing_to_explain(const ExplainRequest& request, cons
     return out;
 }
 
+/// Why the first differs from each of the others, as `analyze` tells it: with the first as the only candidate and the other as
+/// today's launch, the reasons of the recommendation are exactly that. None where the first may not be recommended.
+Result<void> add_reasons(const std::vector<Input>& inputs, const AnalyzeOptions& options, Explanation& out) {
+    std::vector<std::pair<Dim3, Dim3>> done;
+    for (const ExplainedKernel& kernel : out.kernels) {
+        for (const Comparison& comparison : kernel.comparisons) {
+            const std::pair pair{kernel.configs[comparison.first].config.block, kernel.configs[comparison.second].config.block};
+            if (std::find(done.begin(), done.end(), pair) != done.end()) { continue; }
+            done.push_back(pair);
+            AnalyzeOptions only = options;
+            only.launch.blocks = {pair.first};
+            only.launch.current = pair.second;
+            only.launch.current_grid.reset();
+            const Result<Analysis> analysis = analyze(inputs, only);
+            if (!analysis) { return tl::unexpected(analysis.error()); }
+            std::size_t at = 0;
+            for (const KernelAnalysis& k : analysis->kernels) {
+                for (const KernelResult& r : k.results) {
+                    if (at >= out.kernels.size()) { break; }
+                    ExplainedKernel& explained = out.kernels[at++];
+                    for (Comparison& c : explained.comparisons) {
+                        const bool same = explained.configs[c.first].config.block == pair.first && explained.configs[c.second].config.block == pair.second;
+                        if (same && r.recommendation && r.recommendation->over_current) { c.reasons = r.recommendation->reasons; }
+                    }
+                }
+            }
+        }
+    }
+    return {};
+}
+
 }  // namespace
 
 std::optional<std::size_t> dominant_part(const Term& term) {
@@ -286,6 +319,7 @@ Result<Explanation> explain(const std::vector<Input>& inputs, const AnalyzeOptio
             out.kernels.push_back(explain_result(kernel, kernel.results[r], same_result(searched, k, r), request));
         }
     }
+    if (const auto added = add_reasons(inputs, options, out); !added) { return tl::unexpected(added.error()); }
     return out;
 }
 

@@ -86,16 +86,7 @@ void write_recommendation(JsonWriter& json, const std::optional<Recommendation>&
     write_gain(json, "occupancy_heuristic", r.over_heuristic);
     write_gain(json, "current", r.over_current);
     json.end_object();
-    json.key("reasons");
-    json.begin_array(true);
-    for (const Reason& reason : r.reasons) {
-        json.begin_object();
-        json.member("what", reason.what);
-        json.member("delta_us", reason.delta_us);
-        json.member("delta_mj", reason.delta_mj);
-        json.end_object();
-    }
-    json.end_array();
+    report::write_reasons(json, r.reasons);
     json.strings("caveats", r.caveats);
     json.key("sensitivity");
     json.begin_array(true);

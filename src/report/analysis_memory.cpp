@@ -16,9 +16,10 @@ struct AccessRow {
 
 AccessRow access_row(const AccessDescription& what, const AccessFacts& a, const TextStyle& style) {
     const auto or_unknown = [](const std::optional<double>& number) { return number ? significant(*number) : std::string("?"); };
-    const bool banked = what.space == MemorySpace::shared;
-    const bool sectored = what.space == MemorySpace::global || what.space == MemorySpace::local || what.space == MemorySpace::generic;
-    std::string pattern(to_string(a.pattern));
+    const bool runs = a.requests != std::optional(0.0);
+    const bool banked = runs && what.space == MemorySpace::shared;
+    const bool sectored = runs && (what.space == MemorySpace::global || what.space == MemorySpace::local || what.space == MemorySpace::generic);
+    std::string pattern(runs ? to_string(a.pattern) : "never runs");
     if (a.stride_bytes && a.pattern == Pattern::strided) { pattern += fmt::format(" {} B", *a.stride_bytes); }
     AccessRow row;
     row.bad = (a.sectors_per_request && a.ideal_sectors_per_request && *a.sectors_per_request >= 2 * *a.ideal_sectors_per_request) ||

@@ -245,13 +245,6 @@ std::string gain_text(const Gain& gain, std::string_view who, const Dim3& recomm
     return fmt::format("{} ({}): {}", dim_text(gain.block), who, text);
 }
 
-std::string delta_text(const Reason& reason) {
-    const auto sign = [](double value) { return value < 0 ? "- " : "+ "; };
-    std::string text = reason.delta_us ? sign(*reason.delta_us) + time_text(std::abs(*reason.delta_us), 2) : "";
-    if (reason.delta_mj) { text += (text.empty() ? "" : ", ") + (sign(*reason.delta_mj) + energy_text(std::abs(*reason.delta_mj), 2)); }
-    return text;
-}
-
 /// "  because    text", wrapped under the text.
 std::string labelled(std::string_view label, const std::string& text, const TextStyle& style) {
     return wrap(fmt::format("  {:<10} {}", label, printable(text)), style.width, 13) + "\n";

@@ -31,6 +31,7 @@ void write_comparison(JsonWriter& json, const Comparison& comparison) {
     json.member("energy_ratio_low", comparison.energy_ratio_low);
     json.member("energy_ratio_high", comparison.energy_ratio_high);
     json.member_or_null("verdict", comparison.verdict);
+    report::write_reasons(json, comparison.reasons);
     json.key("changes");
     json.begin_array(true);
     for (const TermChange& change : comparison.changes) {

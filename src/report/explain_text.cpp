@@ -112,6 +112,11 @@ std::string comparison_text(const ExplainedKernel& kernel, const Comparison& com
     if (comparison.energy_ratio && comparison.energy_ratio_low && comparison.energy_ratio_high) {
         out += fmt::format("  {}\n", change_text(*comparison.energy_ratio, *comparison.energy_ratio_low, *comparison.energy_ratio_high, "energy"));
     }
+    Table because;
+    because.column("");
+    because.column("");
+    for (const Reason& reason : comparison.reasons) { because.row({printable(reason.what), delta_text(reason)}); }
+    if (!because.empty()) { out += "  because\n" + because.text(4, style.color); }
     Table table;
     table.column("");
     table.column("", Table::Align::right);
@@ -123,7 +128,7 @@ std::string comparison_text(const ExplainedKernel& kernel, const Comparison& com
         const std::string delta = c.value && c.other ? fmt::format("{}{}", *c.value < *c.other ? "-" : "+", significant(std::abs(*c.value - *c.other), 3)) : "";
         table.row({printable(c.path), c.value ? significant(*c.value) : "-", c.other ? "for " + significant(*c.other) : "-", delta, printable(c.unit)});
     }
-    return out + (table.empty() ? "" : "  what differs\n" + table.text(4, style.color));
+    return out + (table.empty() ? "" : "  terms that differ\n" + table.text(4, style.color));
 }
 
 std::string kernel_text(const ExplainedKernel& kernel, const TextStyle& style) {

@@ -229,6 +229,19 @@ void write_assumptions(JsonWriter& json, const std::vector<Assumption>& assumpti
     json.end_array();
 }
 
+void write_reasons(JsonWriter& json, const std::vector<Reason>& reasons) {
+    json.key("reasons");
+    json.begin_array(true);
+    for (const Reason& reason : reasons) {
+        json.begin_object();
+        json.member("what", reason.what);
+        json.member("delta_us", reason.delta_us);
+        json.member("delta_mj", reason.delta_mj);
+        json.end_object();
+    }
+    json.end_array();
+}
+
 void write_findings(JsonWriter& json, const std::vector<Finding>& findings) {
     json.key("findings");
     json.begin_array(true);

@@ -24,6 +24,7 @@ void write_parameters(JsonWriter& json, const std::vector<ParameterFacts>& param
 void write_class_counts(JsonWriter& json, std::string_view name, const ClassCounts& counts);
 void write_mix(JsonWriter& json, const StaticMix& mix);
 void write_assumptions(JsonWriter& json, const std::vector<Assumption>& assumptions);
+void write_reasons(JsonWriter& json, const std::vector<Reason>& reasons);
 void write_findings(JsonWriter& json, const std::vector<Finding>& findings);
 void write_config(JsonWriter& json, const ConfigResult& config);
 void write_term(JsonWriter& json, const Term& term);

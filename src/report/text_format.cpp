@@ -273,6 +273,13 @@ std::string brief_name(const KernelFacts& facts, std::size_t width) {
     return elide(facts.short_name.empty() ? kernel_name(facts) : printable(facts.short_name), width);
 }
 
+std::string delta_text(const Reason& reason) {
+    const auto sign = [](double value) { return value < 0 ? "- " : "+ "; };
+    std::string text = reason.delta_us ? sign(*reason.delta_us) + time_text(std::abs(*reason.delta_us), 2) : "";
+    if (reason.delta_mj) { text += (text.empty() ? "" : ", ") + (sign(*reason.delta_mj) + energy_text(std::abs(*reason.delta_mj), 2)); }
+    return text;
+}
+
 std::string paint(std::string_view text, Mark mark, bool color) {
     if (!color || mark == Mark::plain) { return std::string(text); }
     constexpr std::array<std::string_view, 6> codes{"", "1", "2", "32", "31", "33"};

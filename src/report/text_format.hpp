@@ -71,6 +71,9 @@ struct Unit {
 /// For one line a kernel: "ns::scale<...>", without types and parameters; its id tells instances apart.
 [[nodiscard]] std::string brief_name(const KernelFacts& facts, std::size_t width);
 
+/// "- 61 µs, - 32 mJ".
+[[nodiscard]] std::string delta_text(const Reason& reason);
+
 enum class Mark : std::uint8_t { plain, strong, dim, good, bad, warning };
 [[nodiscard]] std::string paint(std::string_view text, Mark mark, bool color);
 

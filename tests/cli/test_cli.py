@@ -544,6 +544,23 @@ class Schema(Case):
         self.check("explain", "explain", self.axpy, "--gpu", "a100", "--why-not", "48", "--format", "json", "--ptxas", "off")
 
 
+class Ptxas(Case):
+    """An outside tool is used where it is, never needed, and required only when asked (exit 4)."""
+
+    def test_broken(self):
+        self.file("ptxas", "#!/bin/sh\necho no such luck >&2\nexit 1\n")
+        os.chmod(self.path("ptxas"), 0o755)
+        env = {"PATH": self.folder.name, "CUDA_HOME": self.path("nowhere")}
+        self.expect(4, "analyze", self.axpy, "--gpu", "a100", "--ptxas", "require", env=env, says="ptxas")
+        done = self.expect(0, "analyze", self.axpy, "--gpu", "a100", "--format", "json", env=env)
+        report = json.loads(done.out)
+        self.assertIsNone(report["used"]["ptxas"])
+        self.assertEqual(report["kernels"][0]["results"][0]["resources"]["registers_basis"], "estimate")
+
+    def test_log_that_is_not_there(self):
+        self.expect(2, "analyze", self.axpy, "--gpu", "a100", "--ptxas-log", self.path("nowhere.log"), says="nowhere.log")
+
+
 class Determinism(Case):
     def test_same_bytes_again(self):
         for options in (["--format", "json"], ["--format", "text"], ["--format", "csv"], ["--format", "markdown"]):
