@@ -11,15 +11,15 @@ namespace flipflop::ptx::detail {
 namespace {
 
 struct Feature {
-    std::string_view opcode;    ///< its table name, or "" for any
-    std::string_view modifier;  ///< one that the form must have, or ""
+    std::string_view opcode;     ///< its table name, or "" for any
+    std::string_view modifiers;  ///< all of which the form must have, with blanks between
     std::uint16_t since_ptx, since_sm;
     TargetRule target;
     std::string_view what;
 };
 
 constexpr Feature kFeatures[] = {
-#define PTX_FEATURE(opcode, modifier, ptx, sm, target, what) {opcode, modifier, ptx, sm, TargetRule::target, what},
+#define PTX_FEATURE(opcode, modifiers, ptx, sm, target, what) {opcode, modifiers, ptx, sm, TargetRule::target, what},
 #include "features.def"
 #undef PTX_FEATURE
 };
@@ -30,11 +30,22 @@ bool target_fits(const Module& m, TargetRule rule, unsigned sm) {
     if (m.target_number < sm) return false;
     if (rule == TargetRule::any) return true;
     if (rule == TargetRule::sm90a) return m.target_number == 90 && m.target_suffix == 'a';
+    if (rule == TargetRule::specific_100 && m.target_number >= 120) return false;
     return m.target_suffix != 0;
+}
+
+bool has_all(const Form& form, std::string_view modifiers) {
+    while (!modifiers.empty()) {
+        const std::size_t end = std::min(modifiers.find(' '), modifiers.size());
+        if (!form.has(modifiers.substr(0, end))) return false;
+        modifiers.remove_prefix(std::min(end + 1, modifiers.size()));
+    }
+    return true;
 }
 
 std::string needed_target(TargetRule rule, unsigned sm) {
     if (rule == TargetRule::sm90a) return "sm_90a";
+    if (rule == TargetRule::specific_100) return fmt::format("an architecture-specific target such as sm_{}a, not sm_12x", sm);
     if (rule == TargetRule::specific) return fmt::format("an architecture-specific target such as sm_{}a", sm);
     return fmt::format("sm_{} or later", sm);
 }
@@ -67,7 +78,7 @@ void Parser::check_form(std::uint32_t index, Position at) {
     if (!check(fmt::format("'{}'", row.name), row.since_ptx, row.since_sm, row.target)) return;
     for (const Feature& feature : kFeatures) {
         if (!feature.opcode.empty() && feature.opcode != row.name) continue;
-        if (!feature.modifier.empty() && !form.has(feature.modifier)) continue;
+        if (!has_all(form, feature.modifiers)) continue;
         if (!check(feature.what, feature.since_ptx, feature.since_sm, feature.target)) return;
     }
     if (form.type == Type::none && !row.operands.empty() && row.operands.find_first_of("dDlv") != std::string_view::npos && row.operands.find('d') != std::string_view::npos)
@@ -134,6 +145,24 @@ void Parser::check_vector(const Form& form, const Operand& operand, std::uint64_
         report(Code::operand_type, at, fmt::format("'{}' is .{}, which does not fit the vector of '{}'", name, to_string(reg.type), form.text));
         return;
     }
+}
+
+/// Counts a shared variable once for the function that names it.
+void Parser::note_shared(std::uint32_t id) {
+    if (shared_used_by_.size() <= id) shared_used_by_.resize(module().symbols.size());
+    if (shared_used_by_[id] == function_ + 1) return;
+    shared_used_by_[id] = function_ + 1;
+    const Symbol& symbol = module().symbols[id];
+    const std::uint64_t alignment = symbol.alignment != 0 ? symbol.alignment : 1;
+    shared_bytes_ = (shared_bytes_ + alignment - 1) / alignment * alignment + std::min<std::uint64_t>(symbol.byte_size.value_or(0), std::uint64_t{1} << 40);
+}
+
+/// Static shared memory ends at 48 KiB whatever the GPU (CUDA Programming Guide, compute capabilities; what ptxas says).
+void Parser::check_shared() {
+    const Function& f = function();
+    if (!f.is_entry || shared_bytes_ <= 49152) return;
+    report(Code::static_shared, {f.name.data(), f.line}, fmt::format("kernel '{}' uses {} bytes of static shared memory; 49152 is the most", f.name, shared_bytes_),
+           "declare it .extern .shared x[] and give the size at launch, up to the GPU's opt-in limit");
 }
 
 /// A direct call: as many arguments and results as the function has.

@@ -76,7 +76,7 @@ void add_space(Form& form, Space space) {
 void add_modifier(Form& form, std::string_view word) {
     form.modifiers.push_back(word);
     if (const Type type = type_from(word); type != Type::none) return add_type(form, type);
-    if (std::find(std::begin(kOtherTypes), std::end(kOtherTypes), word) != std::end(kOtherTypes)) return add_type(form, Type::other);
+    if (is_other_type(word)) return add_type(form, Type::other);
     if (const auto* flag = look_up(kFlags, word)) {
         form.*(*flag) = true;
         return;
@@ -99,11 +99,16 @@ void add_modifier(Form& form, std::string_view word) {
     if (const auto* op = look_up(kBoolOps, word); op != nullptr && form.bool_op == BoolOp::none) form.bool_op = *op;
 }
 
-/// The next part of an opcode text from `at` on, without blanks around it; moves `at` behind its dot.
+/// The next part of an opcode text from `at` on, without the blanks and comments around it.
 std::string_view next_part(std::string_view text, std::size_t& at) {
-    while (at < text.size() && (text[at] == '.' || static_cast<unsigned char>(text[at]) <= ' ')) ++at;
+    const auto is_blank = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
+    for (; at < text.size() && (text[at] == '.' || text[at] == '/' || is_blank(text[at])); ++at) {
+        if (text[at] != '/') continue;
+        const bool block = text.substr(at, 2) == "/*";
+        at = std::min(text.find(block ? "*/" : "\n", at), text.size() - 2) + 1;
+    }
     const std::size_t begin = at;
-    while (at < text.size() && text[at] != '.' && static_cast<unsigned char>(text[at]) > ' ') ++at;
+    while (at < text.size() && text[at] != '.' && text[at] != '/' && !is_blank(text[at])) ++at;
     return text.substr(begin, at - begin);
 }
 
@@ -118,6 +123,8 @@ void set_spaces(Form& form) {
 }
 
 }  // namespace
+
+bool is_other_type(std::string_view word) { return std::find(std::begin(kOtherTypes), std::end(kOtherTypes), word) != std::end(kOtherTypes); }
 
 Form decode_form(std::string_view text) {
     Form form;
@@ -135,7 +142,10 @@ Form decode_form(std::string_view text) {
     for (std::size_t at = 0; at < text.size();) {
         const std::string_view part = next_part(text, at);
         if (part.empty()) break;
-        if (parts-- > 0) continue;
+        if (parts-- > 0) {  // of the opcode itself; "tcgen05.wait::ld" is the row tcgen05.wait with a variant
+            if (parts == 0 && part.find("::") != std::string_view::npos && row.name.find("::") == std::string_view::npos) add_modifier(form, part);
+            continue;
+        }
         add_modifier(form, part);
     }
     form.results = row.results;

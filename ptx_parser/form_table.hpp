@@ -59,6 +59,8 @@ private:
 [[nodiscard]] Form decode_form(std::string_view text);
 /// Whether a modifier is one that PTX ISA 9.x knows (types and shapes included).
 [[nodiscard]] bool is_known_modifier(std::string_view modifier);
+/// A data type without an enumerator of its own (Type::other), such as b4x16_p64.
+[[nodiscard]] bool is_other_type(std::string_view word);
 /// Bits of the register types that may stand for a value of `type`; `wider`: larger registers will do.
 [[nodiscard]] std::uint64_t registers_for(Type type, bool wider, bool doubled);
 

@@ -83,7 +83,7 @@ const OpcodeRow& row_of(Opcode opcode) {
 Opcode match_opcode(std::string_view text) {
     Opcode best = Opcode::unknown;
     for (std::size_t end = 0; end <= text.size(); ++end) {
-        if (end < text.size() && text[end] != '.') continue;
+        if (end < text.size() && text[end] != '.' && text.substr(end, 2) != "::") continue;
         if (const Opcode found = exact(text.substr(0, end)); found != Opcode::unknown) best = found;
     }
     return best;
@@ -101,7 +101,8 @@ std::string_view closest_opcode(std::string_view text) {
         const std::string_view same_parts = text.substr(0, end);
         if (same_parts.size() > 64) continue;
         const std::size_t distance = edit_distance_ignoring_case(same_parts, name);
-        if (distance < best_distance && distance * 3 <= name.size() + 1) {
+        // "mbarrier.ival" is as near to "barrier" as to "mbarrier.inval": the longer name agrees in more.
+        if ((distance < best_distance || (distance == best_distance && name.size() > best.size())) && distance < 3 && distance * 3 <= name.size() + 1) {
             best_distance = distance;
             best = name;
         }

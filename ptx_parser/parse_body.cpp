@@ -64,6 +64,7 @@ void Parser::parse_body(std::uint32_t index) {
 void Parser::finish_body() {
     while (!open_scopes_.empty()) close_scope();
     resolve_labels();
+    check_shared();
     Function& f = function();
     // A function that is most of a large module keeps the scratch array itself: no second copy in memory.
     if (instructions_.size() > (1u << 20)) {
@@ -85,7 +86,7 @@ void Parser::open_scope() {
     Function& f = function();
     const auto here_at = static_cast<std::uint32_t>(instructions_.size());
     const auto id = static_cast<std::uint32_t>(f.scopes.size());
-    f.scopes.push_back({open_scopes_.back(), here_at, here_at});
+    f.scopes.push_back({open_scopes_.back(), here_at, here_at, static_cast<std::uint32_t>(p_ - 1 - begin_), 0});
     open_scopes_.push_back(id);
     names_.open_scope();
     ranges_.open_scope();
@@ -96,7 +97,9 @@ void Parser::close_scope() {
         --ignored_scopes_;
         return;
     }
-    function().scopes[open_scopes_.back()].end = static_cast<std::uint32_t>(instructions_.size());
+    Scope& scope = function().scopes[open_scopes_.back()];
+    scope.end = static_cast<std::uint32_t>(instructions_.size());
+    scope.end_offset = static_cast<std::uint32_t>(p_ - begin_);
     open_scopes_.pop_back();
     if (open_scopes_.empty()) return;
     names_.close_scope();

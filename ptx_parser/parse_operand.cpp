@@ -161,6 +161,7 @@ bool Parser::parse_identifier_operand(bool label_first) {
     }
     // A symbol: its address, sym+offset, sym[index], or the name of a table, prototype or function.
     const Symbol& symbol = module().symbol(static_cast<SymbolId>(entry->value));
+    if (symbol.space == Space::shared) note_shared(entry->value);
     const bool is_name = symbol.kind == Symbol::Kind::label_table || symbol.kind == Symbol::Kind::prototype;
     Operand operand = make(is_name ? OperandKind::name : OperandKind::symbol, entry->value);
     const std::int64_t element = std::int64_t{(bits_of(symbol.type) + 7) / 8} * symbol.vector;
@@ -263,6 +264,7 @@ bool Parser::parse_address_base(Operand& operand) {
     } else {
         operand = make(OperandKind::address_symbol, entry->value);
         const Symbol& symbol = module().symbol(static_cast<SymbolId>(entry->value));
+        if (symbol.space == Space::shared) note_shared(entry->value);
         const std::int64_t element = std::int64_t{(bits_of(symbol.type) + 7) / 8} * symbol.vector;
         skip_blanks();
         if (*p_ == '[') {

@@ -205,6 +205,8 @@ private:
     void check_operand(const Form& form, const FormDetail& detail, std::size_t index, const Operand& operand, Type type, Position at);
     void check_vector(const Form& form, const Operand& operand, std::uint64_t allowed, Position at);
     void check_form(std::uint32_t form, Position at);
+    void note_shared(std::uint32_t symbol);
+    void check_shared();
     void report_form_uses();
     void check_call(const Instruction& instruction, Position at);
 

@@ -220,6 +220,7 @@ struct Label {
 struct Scope {
     std::uint32_t parent{};
     std::uint32_t begin{}, end{};    ///< instruction indices [begin, end)
+    std::uint32_t begin_offset{}, end_offset{};  ///< of its braces in the text
 };
 
 /// One declarator of a `.reg` statement: `count` registers from `first` on, name<count> when `parameterised`.
@@ -311,11 +312,13 @@ struct ParseResult {
 /// `name` is what diagnostics call the file. An empty text, a binary or a UTF-16 one is an error diagnostic.
 [[nodiscard]] ParseResult parse(std::shared_ptr<const std::string> text, std::string name, const ParseOptions& options = {});
 
-/// PTX text that parses to the same module (names, scopes, operands), comments and spacing normalised.
+/// PTX text that parses to the same module (names, scopes, operands, locations), comments and spacing normalised. DWARF
+/// sections, sampler attributes and .attribute, which a Module does not hold, are left out.
 [[nodiscard]] std::string print(const Module& module);
 
 /// One row of instructions.def.
-enum class TargetRule : std::uint8_t { any, specific, sm90a };  ///< specific: needs an `a` or `f` target
+/// specific: needs an `a` or `f` target; specific_100: one of those below sm_120 (data centre parts); sm90a: that one only.
+enum class TargetRule : std::uint8_t { any, specific, specific_100, sm90a };
 
 struct OpcodeInfo {
     std::string_view name;

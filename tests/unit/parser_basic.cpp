@@ -27,7 +27,7 @@ std::string all_rendered(const ParseResult& r) {
 
 }  // namespace
 
-TEST_CASE("an instruction is its form, guard and resolved operands", "[parser]") {
+TEST_CASE("parser: an instruction is its form, guard and resolved operands", "[parser]") {
     const ParseResult r = parse_body("@!%p1 mad.lo.s32 %r2, %r3, -7, %tid.y;");
     INFO(all_rendered(r));
     REQUIRE(r.errors == 0);
@@ -55,7 +55,7 @@ TEST_CASE("an instruction is its form, guard and resolved operands", "[parser]")
     CHECK(i.line == 7);
 }
 
-TEST_CASE("labels become instruction indices, backwards and forwards, and inner scopes have their own", "[parser]") {
+TEST_CASE("parser: labels become instruction indices, backwards and forwards, and inner scopes have their own", "[parser]") {
     const ParseResult r = parse_body("A: bra B;\n{ B: bra A; { bra B; } }\nB: bra B;\nret;\nZ:");
     INFO(all_rendered(r));
     REQUIRE(r.errors == 0);
@@ -71,7 +71,7 @@ TEST_CASE("labels become instruction indices, backwards and forwards, and inner 
     CHECK(f.labels[3].instruction == 5);
 }
 
-TEST_CASE("inner registers hide outer ones, by name and by range", "[parser]") {
+TEST_CASE("parser: inner registers hide outer ones, by name and by range", "[parser]") {
     const ParseResult r = parse_body("mov.u32 %r1, 1;\n{ .reg .b32 %r1; mov.u32 %r1, 2; { .reg .b32 %r<2>; mov.u32 %r1, 3; mov.u32 %r5, 4; } mov.u32 %r1, 5; }\nmov.u32 %r1, 6;");
     INFO(all_rendered(r));
     REQUIRE(r.errors == 0);
@@ -87,7 +87,7 @@ TEST_CASE("inner registers hide outer ones, by name and by range", "[parser]") {
     CHECK(written(3) < written(1));
 }
 
-TEST_CASE("addresses, vectors and pairs", "[parser]") {
+TEST_CASE("parser: addresses, vectors and pairs", "[parser]") {
     const ParseResult r = parse_body(
         "ld.global.v2.f32 {%f1, _}, [%rd1+-8];\nsetp.lt.s32 %p1|%p2, %r1, 3;\nld.param.u64 %rd2, [out];\nst.shared.u32 [s+4], %r1;\nld.local.u32 %r1, [16];",
         ".version 8.0\n.target sm_80\n.shared .align 4 .b8 s[64];\n");
@@ -115,7 +115,7 @@ TEST_CASE("addresses, vectors and pairs", "[parser]") {
     CHECK(m.operands_of(f.instructions[4])[1].kind == OperandKind::address_immediate);
 }
 
-TEST_CASE("an unknown opcode keeps its operands and gives one warning", "[parser]") {
+TEST_CASE("parser: an unknown opcode keeps its operands and gives one warning", "[parser]") {
     const ParseResult r = parse_body("warp.fft.m32 {%f2, %f3}, {%f1, %f1}, -1;\nwarp.fft.m32 {%f2, %f3}, {%f1, %f1}, 1;\nadd.s32 %r1, %r2, 3;");
     CHECK(r.errors == 0);
     CHECK(r.warnings >= 1);
@@ -126,7 +126,7 @@ TEST_CASE("an unknown opcode keeps its operands and gives one warning", "[parser
     CHECK(r.modules[0].operands_of(f.instructions[0]).size() == 3);
 }
 
-TEST_CASE("every error is reported, with line, column and caret", "[parser]") {
+TEST_CASE("parser: every error is reported, with line, column and caret", "[parser]") {
     const ParseResult r = parse_body("add.s32 %r1, %rq, 1;\nadd.s64 %rd1, %r1, 1;\nbra NOWHERE;\nld.global.u32 %r1, [%rd1-4];\n;\nadd.s32 %r1, %r2, 3;");
     REQUIRE(r.errors == 5);
     REQUIRE(r.diagnostics.size() == 5);
