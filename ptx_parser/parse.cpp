@@ -1,6 +1,8 @@
 // The file as a whole: what its bytes are, where its modules begin, blanks, words and recovery.
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -30,9 +32,17 @@ void Parser::run() {
     seek_first_module();
     while (!at_end()) parse_module();
     // Labels are resolved at the end of their function: what is said comes in the order of the text all the same.
-    std::stable_sort(result_.diagnostics.begin(), result_.diagnostics.end(), [](const Diagnostic& a, const Diagnostic& b) {
-        return a.at.line != b.at.line ? a.at.line < b.at.line : a.at.column < b.at.column;
+    std::vector<std::size_t> order(result_.diagnostics.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
+        const LineColumn& x = result_.diagnostics[a].at;
+        const LineColumn& y = result_.diagnostics[b].at;
+        return std::tie(x.line, x.column, a) < std::tie(y.line, y.column, b);
     });
+    std::vector<Diagnostic> sorted;
+    sorted.reserve(order.size());
+    for (std::size_t i : order) sorted.push_back(std::move(result_.diagnostics[i]));
+    result_.diagnostics = std::move(sorted);
 }
 
 namespace {

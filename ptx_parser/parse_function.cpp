@@ -166,7 +166,7 @@ void Parser::parse_performance_directives(Function& f) {
         skip_blanks();
         if (*p_ != '.') return;
         const std::string_view word = peek_directive();
-        if (word == "visible" || word == "entry" || word == "func" || word == "version") return;
+        if (word.empty() || word == "visible" || word == "entry" || word == "func" || word == "version") return;
         const Position at = here();
         read_directive();
         if (!parse_performance_directive(word, f)) {

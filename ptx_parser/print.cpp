@@ -1,6 +1,7 @@
 // A Module as PTX text again. A body is a merge of its items (instructions, labels, declarations, braces, pragmas) by
 // their place in the text they came from, so that scopes and shadowing stay as they were.
 #include <algorithm>
+#include <tuple>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -232,7 +233,7 @@ void Printer::place_items(const Function& f, std::vector<Placed>& items) const {
     }
     for (std::uint32_t i = 0; i < f.variables.size(); ++i) items.push_back({m_.symbol(f.variables[i]).offset, Item::variable, i});
     // A register that was declared outside all functions has its name at its use: a declaration goes before it.
-    std::stable_sort(items.begin(), items.end(), [](const Placed& a, const Placed& b) { return a.offset != b.offset ? a.offset < b.offset : a.item < b.item; });
+    std::sort(items.begin(), items.end(), [](const Placed& a, const Placed& b) { return std::tie(a.offset, a.item, a.index) < std::tie(b.offset, b.item, b.index); });
 }
 
 void Printer::body(const Function& f) {

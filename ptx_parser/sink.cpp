@@ -78,6 +78,17 @@ void Sink::show_line(Diagnostic& diagnostic, const char* at) const {
     diagnostic.source_line.assign(from, line_end);
 }
 
+namespace {
+
+/// Names in a text can be as long as the text; a message stays readable.
+std::string clipped(std::string message) {
+    constexpr std::size_t kMost = 600;
+    if (message.size() > kMost) message = message.substr(0, kMost / 2) + " ... " + message.substr(message.size() - kMost / 2);
+    return message;
+}
+
+}  // namespace
+
 void Sink::add(Code code, Position position, std::string message, std::string help) {
     const Severity severity = severity_of(code);
     if (severity == Severity::error) ++result_.errors;
@@ -87,8 +98,8 @@ void Sink::add(Code code, Position position, std::string message, std::string he
     diagnostic.id = fmt::format("FF{:04}", static_cast<unsigned>(code));
     diagnostic.severity = severity;
     diagnostic.file = file_;
-    diagnostic.message = std::move(message);
-    diagnostic.help = std::move(help);
+    diagnostic.message = clipped(std::move(message));
+    diagnostic.help = clipped(std::move(help));
     if (position.at != nullptr) {
         diagnostic.at.line = position.line;
         show_line(diagnostic, position.at);

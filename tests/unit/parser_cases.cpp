@@ -131,3 +131,19 @@ TEST_CASE("parser: a chain of inlined places is followed", "[parser][cases]") {
     REQUIRE(inner.inlined_at != 0);
     CHECK(m.locations.at(inner.inlined_at - 1).line == 13);
 }
+
+TEST_CASE("parser: every diagnostic is documented, and nothing else is", "[parser][docs]") {
+    const std::string table = *testing::file_text(std::filesystem::path(FLIPFLOP_SOURCE_DIR) / "ptx_parser" / "diagnostics.def");
+    const std::string page = *testing::file_text(std::filesystem::path(FLIPFLOP_SOURCE_DIR) / "docs" / "diagnostics.md");
+    std::size_t rows = 0, headings = 0;
+    for (std::size_t at = table.find("\nFLIPFLOP_DIAGNOSTIC("); at != std::string::npos; at = table.find("\nFLIPFLOP_DIAGNOSTIC(", at + 1)) {
+        const std::string number = table.substr(at + 21, table.find(',', at) - at - 21);
+        const std::string title = table.substr(table.find('"', at) + 1, table.find("\")", at) - table.find('"', at) - 1);
+        INFO(number << " " << title);
+        CHECK(page.find("## FF" + std::string(4 - number.size(), '0') + number + ": " + title + "\n") != std::string::npos);
+        ++rows;
+    }
+    for (std::size_t at = page.find("\n## FF"); at != std::string::npos; at = page.find("\n## FF", at + 1)) ++headings;
+    CHECK(rows > 50);
+    CHECK(rows == headings);
+}
