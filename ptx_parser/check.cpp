@@ -18,11 +18,45 @@ struct Feature {
     std::string_view what;
 };
 
+struct TypeRule {
+    std::string_view opcode, types;
+};
+constexpr TypeRule kTypeRules[] = {
+#define PTX_TYPES(opcode, types) {opcode, types},
+#include "rules.def"
+#undef PTX_TYPES
+};
+
+enum class For : std::uint8_t { all, integers, floats };
+struct Requirement {
+    std::string_view opcode;
+    For types;
+    std::string_view one_of, what;
+};
+constexpr Requirement kRequirements[] = {
+#define PTX_REQUIRES(opcode, types, one_of, what) {opcode, For::types, one_of, what},
+#include "rules.def"
+#undef PTX_REQUIRES
+};
+
+// What was tried against ptxas 13.0 holds up to its version, and the looser PTX 1.x is not held to it.
+constexpr unsigned kOldestTried = 20, kNewestTried = 90;
+
 constexpr Feature kFeatures[] = {
 #define PTX_FEATURE(opcode, modifiers, ptx, sm, target, what) {opcode, modifiers, ptx, sm, TargetRule::target, what},
 #include "features.def"
 #undef PTX_FEATURE
 };
+
+std::vector<std::string_view> split_words(std::string_view words) {
+    std::vector<std::string_view> out;
+    while (!words.empty()) {
+        const std::size_t end = std::min(words.find(' '), words.size());
+        out.push_back(words.substr(0, end));
+        words.remove_prefix(std::min(end + 1, words.size()));
+    }
+    return out;
+}
 
 std::string version_text(unsigned version) { return fmt::format("{}.{}", version / 10, version % 10); }
 
@@ -34,13 +68,19 @@ bool target_fits(const Module& m, TargetRule rule, unsigned sm) {
     return m.target_suffix != 0;
 }
 
-bool has_all(const Form& form, std::string_view modifiers) {
-    while (!modifiers.empty()) {
-        const std::size_t end = std::min(modifiers.find(' '), modifiers.size());
-        if (!form.has(modifiers.substr(0, end))) return false;
-        modifiers.remove_prefix(std::min(end + 1, modifiers.size()));
+/// Calls `visit` with each word until it says true; whether it did.
+template <class Visit>
+bool any_word(std::string_view words, Visit visit) {
+    while (!words.empty()) {
+        const std::size_t end = std::min(words.find(' '), words.size());
+        if (visit(words.substr(0, end))) return true;
+        words.remove_prefix(std::min(end + 1, words.size()));
     }
-    return true;
+    return false;
+}
+
+bool has_all(const Form& form, std::string_view modifiers) {
+    return !any_word(modifiers, [&](std::string_view word) { return !form.has(word); });
 }
 
 std::string needed_target(TargetRule rule, unsigned sm) {
@@ -81,70 +121,49 @@ void Parser::check_form(std::uint32_t index, Position at) {
         if (!has_all(form, feature.modifiers)) continue;
         if (!check(feature.what, feature.since_ptx, feature.since_sm, feature.target)) return;
     }
-    if (form.type == Type::none && !row.operands.empty() && row.operands.find_first_of("dDlv") != std::string_view::npos && row.operands.find('d') != std::string_view::npos)
-        report(Code::missing_type, at, fmt::format("'{}' names no type", form.text), fmt::format("write {}.s32, for example", row.name));
-}
-
-void Parser::check_operands(const Instruction& instruction, FormDetail& detail) {
-    const Form& form = module().forms[instruction.form];
-    const Position at{begin_ + detail.first_offset, instruction.line};
-    const Position here_at{begin_ + instruction.offset, instruction.line};
-    (void)at;
-    if (detail.checked != 0 || !detail.open_ended) {
-        std::size_t count = operands_.size();
-        for (const Operand& operand : operands_)
-            if (operand.paired) --count;
-        if (count < detail.least || (!detail.open_ended && count > detail.checked)) {
-            report(Code::operand_count, here_at,
-                   fmt::format("'{}' has {} operand{}, {} {}", form.text, count, count == 1 ? "" : "s", count < detail.least ? "at least" : "at most",
-                               count < detail.least ? detail.least : detail.checked));
-            return;
-        }
-        std::size_t position = 0;
-        for (std::size_t i = 0; i < operands_.size() && position < detail.checked; ++i) {
-            check_operand(form, detail, position, operands_[i], types_[i], here_at);
-            if (!operands_[i].paired) ++position;
-            else if (i + 1 < operands_.size()) ++i, ++position;
-        }
-    }
-    if (detail.is_call) check_call(instruction, here_at);
-}
-
-void Parser::check_operand(const Form& form, const FormDetail& detail, std::size_t index, const Operand& operand, Type type, Position at) {
-    const std::uint64_t allowed = detail.allowed[index];
-    const char letter = detail.letters[index];
-    if (operand.kind == OperandKind::reg) {
-        if (allowed != 0 && type != Type::none && (allowed >> static_cast<unsigned>(type) & 1) == 0) {
-            const Register& reg = function().registers[operand.index];
-            const std::string name = reg.number < 0 ? std::string(reg.name) : fmt::format("{}{}", reg.name, reg.number);
-            report(Code::operand_type, at, fmt::format("'{}' is .{}, which does not fit operand {} of '{}'", name, to_string(type), index + 1, form.text));
-        } else if (letter == 'a') {
-            report(Code::operand_type, at, fmt::format("operand {} of '{}' is an address: write it in brackets", index + 1, form.text));
-        } else if (letter == 'v' && detail.value_is_vector && form.vector > 1 && type != Type::none) {
-            report(Code::vector_width, at, fmt::format("'{}' needs a vector of {} elements in braces", form.text, form.vector));
-        }
+    const bool takes_type = row.operands.find_first_of("dDlv") != std::string_view::npos;
+    if (form.type == Type::none && takes_type) {
+        report(Code::missing_type, at, fmt::format("'{}' names no type", form.text));
         return;
     }
-    if (operand.kind == OperandKind::vector && letter == 'v' && detail.value_is_vector) {
-        if (static_cast<unsigned>(operand.value) != form.vector)
-            report(Code::vector_width, at, fmt::format("'{}' moves {} element{}, the braces hold {}", form.text, form.vector, form.vector == 1 ? "" : "s", operand.value));
-        else check_vector(form, operand, allowed, at);
-        return;
-    }
-    if (operand.kind == OperandKind::address_immediate && letter == 'a' && (form.opcode == Opcode::ld || form.opcode == Opcode::st) && form.space != Space::local)
-        report(Code::immediate_address, at, "an immediate address is allowed in .local only");
+    if (version >= kOldestTried && version <= kNewestTried) check_rules(form, at);
+    const bool warp_wide = form.opcode == Opcode::shfl || form.opcode == Opcode::vote;
+    if (warp_wide && !form.sync && version >= 64 && m.target_number >= 70)
+        report(Code::needs_sync, at, fmt::format("'{}' without .sync is not supported on .target {} from PTX 6.4 on", row.name, m.target),
+               fmt::format("write {}.sync and give the mask of participating lanes", row.name));
 }
 
-void Parser::check_vector(const Form& form, const Operand& operand, std::uint64_t allowed, Position at) {
-    const auto& registers = function().registers;
-    for (const Operand& child : module().children_of(operand)) {
-        if (child.kind != OperandKind::reg || child.selector != 0) continue;
-        const Register& reg = registers[child.index];
-        if (reg.vector > 1 || (allowed >> static_cast<unsigned>(reg.type) & 1) != 0 || allowed == 0) continue;
-        const std::string name = reg.number < 0 ? std::string(reg.name) : fmt::format("{}{}", reg.name, reg.number);
-        report(Code::operand_type, at, fmt::format("'{}' is .{}, which does not fit the vector of '{}'", name, to_string(reg.type), form.text));
-        return;
+/// What a form's types and modifiers must be (rules.def).
+void Parser::check_rules(const Form& form, Position at) {
+    const std::string_view name = info(form.opcode).name;
+    for (const TypeRule& rule : kTypeRules)
+        if (rule.opcode == name && !any_word(rule.types, [&](std::string_view word) { return word == to_string(form.type); }))
+            report(Code::wrong_type, at, fmt::format("'{}' does not exist for .{}", name, form.type == Type::other ? std::string_view("this type") : to_string(form.type)),
+                   fmt::format("it takes .{}", fmt::join(split_words(rule.types), ", .")));
+    for (const Requirement& need : kRequirements) {
+        if (need.opcode != name || (need.types != For::all && is_float(form.type) != (need.types == For::floats))) continue;
+        if (!any_word(need.one_of, [&](std::string_view word) { return form.has(word); }))
+            report(Code::missing_modifier, at, fmt::format("'{}' needs {}", form.text, need.what));
     }
+    if (form.opcode != Opcode::cvt || form.rounding != Rounding::none) return;
+    // PTX ISA 9.7.9 (cvt): a rounding is needed between integers and floats, and to a narrower float.
+    const bool to_float = is_float(form.type), from_float = is_float(form.type2);
+    if (form.type2 == Type::none) report(Code::missing_type, at, fmt::format("'{}' names one type, but converts between two", form.text));
+    else if (form.type3 == Type::none && (to_float != from_float || (to_float && bits_of(form.type) < bits_of(form.type2))))
+        report(Code::missing_modifier, at, fmt::format("'{}' needs a rounding such as {}", form.text, to_float ? ".rn" : ".rzi"));
+}
+
+/// Special registers of clusters (PTX ISA 10: PTX 7.8, sm_90).
+void Parser::check_special(Special special, std::string_view name, Position at) {
+    const bool of_cluster = special >= Special::is_explicit_cluster && special <= Special::cluster_nctarank;
+    const Module& m = module();
+    if (!of_cluster || (reported_specials_ >> static_cast<unsigned>(special) & 1) != 0) return;
+    const unsigned version = m.version_major * 10 + m.version_minor;
+    if ((version == 0 || version >= 78) && (m.target_number == 0 || m.target_number >= 90)) return;
+    reported_specials_ |= std::uint64_t{1} << static_cast<unsigned>(special);
+    const bool old = version != 0 && version < 78;
+    report(old ? Code::needs_version : Code::needs_target, at, old ? fmt::format("'{}' needs .version 7.8 or later", name) : fmt::format("'{}' is not supported on .target {}", name, m.target),
+           "it needs .target sm_90 or later");
 }
 
 /// Counts a shared variable once for the function that names it.
@@ -157,6 +176,15 @@ void Parser::note_shared(std::uint32_t id) {
     shared_bytes_ = (shared_bytes_ + alignment - 1) / alignment * alignment + std::min<std::uint64_t>(symbol.byte_size.value_or(0), std::uint64_t{1} << 40);
 }
 
+/// Constant variables of a module share one bank of 64 KiB (PTX ISA 5.1.3; what ptxas says).
+void Parser::check_constants() {
+    std::uint64_t bytes = 0;
+    for (const Symbol& symbol : module().symbols)
+        if (symbol.space == Space::constant && symbol.kind == Symbol::Kind::variable && symbol.linkage != Linkage::external)
+            bytes += std::min<std::uint64_t>(symbol.byte_size.value_or(0), std::uint64_t{1} << 40);
+    if (bytes > 65536) report(Code::constant_space, {}, fmt::format("the module has {} bytes of .const variables; 65536 is the most", bytes));
+}
+
 /// Static shared memory ends at 48 KiB whatever the GPU (CUDA Programming Guide, compute capabilities; what ptxas says).
 void Parser::check_shared() {
     const Function& f = function();
@@ -166,7 +194,7 @@ void Parser::check_shared() {
 }
 
 /// A direct call: as many arguments and results as the function has.
-void Parser::check_call(const Instruction&, Position at) {
+void Parser::check_call(Position at) {
     const Module& m = module();
     std::size_t i = 0;
     const Operand* results = nullptr;

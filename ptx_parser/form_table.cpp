@@ -11,6 +11,7 @@ std::uint64_t mask_for(char letter, const Form& form) {
     switch (letter) {
         case 'd': return registers_for(form.type, false, false);
         case 'D': return registers_for(form.type, false, form.wide);
+        case 'm': return form.type2 == Type::none ? registers_for(form.type, false, false) : 0;
         case 's': return registers_for(second, false, false);
         case 'l': case 'v': return registers_for(form.type, true, false);
         case 'L': return registers_for(second, true, false);
@@ -18,6 +19,17 @@ std::uint64_t mask_for(char letter, const Form& form) {
         case 'i': return bit(Type::b32) | bit(Type::u32) | bit(Type::s32);
         default: return 0;
     }
+}
+
+FormDetail::Constants constants_for(char letter, const Form& form) {
+    using Constants = FormDetail::Constants;
+    Type type = form.type;
+    if (letter == 's') type = form.type2 != Type::none ? form.type2 : form.type;
+    else if (letter == 'm' && form.type2 != Type::none) return Constants::any;
+    else if (letter == 'i') return Constants::integers;
+    else if (letter != 'd' && letter != 'm' && letter != 'D' && letter != 'v') return Constants::any;
+    if (type == Type::f32 || type == Type::f64) return Constants::floats;
+    return (type >= Type::u8 && type <= Type::s64) ? Constants::integers : Constants::any;
 }
 
 FormDetail detail_of(const Form& form) {
@@ -39,8 +51,24 @@ FormDetail detail_of(const Form& form) {
         if (detail.checked == FormDetail::kMaxOperands) break;
         detail.letters[detail.checked] = letter;
         detail.allowed[detail.checked] = mask_for(letter, form);
+        detail.constants[detail.checked] = constants_for(letter, form);
         ++detail.checked;
         if (!optional) detail.least = detail.checked;
+    }
+    detail.writes_register = form.results != 0;
+    switch (form.opcode) {
+        case Opcode::ld: case Opcode::ldu: case Opcode::st: case Opcode::atom: case Opcode::red:
+            detail.names_space = form.space != Space::generic && form.space != Space::none;
+            break;
+        default: break;
+    }
+    detail.may_negate = form.opcode == Opcode::vmad || form.opcode == Opcode::unknown;
+    switch (form.opcode) {
+        case Opcode::atom: case Opcode::bar: case Opcode::bar_arrive: case Opcode::bar_red: case Opcode::barrier: case Opcode::cp_async:
+        case Opcode::ldmatrix: case Opcode::stmatrix: case Opcode::mma: case Opcode::mov: case Opcode::setmaxnreg: case Opcode::st:
+            detail.checks_values = true;
+            break;
+        default: break;
     }
     detail.value_is_vector = form.opcode == Opcode::ld || form.opcode == Opcode::st || form.opcode == Opcode::ldu;
     return detail;

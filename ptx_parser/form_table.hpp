@@ -16,10 +16,17 @@ struct FormDetail {
     static constexpr std::size_t kMaxOperands = 8;
     std::array<std::uint64_t, kMaxOperands> allowed{};  ///< register types by operand as bits; 0: not checked
     std::array<char, kMaxOperands> letters{};
+    /// What constants may stand there: any, integers only, floats only.
+    enum class Constants : std::uint8_t { any, integers, floats };
+    std::array<Constants, kMaxOperands> constants{};
     std::uint8_t checked{};        ///< operands with a letter
     std::uint8_t least{};          ///< operands there must be
     bool open_ended{};             ///< more than `checked` operands are fine
     bool is_call{}, is_branch{}, is_indexed_branch{};
+    bool writes_register{};        ///< operand 0 is written
+    bool names_space{};            ///< a symbol in its address must be of Form::space
+    bool may_negate{};             ///< -reg is allowed
+    bool checks_values{};          ///< check_values() has something to say
     bool value_is_vector{};        ///< letter v: brace lists must have Form::vector elements
     bool used{};                   ///< target and version were checked
     std::uint32_t uses{};

@@ -126,6 +126,7 @@ bool Parser::parse_variable(const DeclarationHead& head) {
         report(Code::missing_type, at, fmt::format("'{}' is declared without a type", name.text()));
         return false;
     }
+    if (head.type == Type::pred) report(Code::bad_type, at, fmt::format("'{}' is a predicate; predicates are registers", name.text()));
     Symbol symbol;
     symbol.name = name.text();
     symbol.kind = Symbol::Kind::variable;
@@ -148,6 +149,8 @@ bool Parser::parse_variable(const DeclarationHead& head) {
     size_symbol(symbol);
     skip_blanks();
     if (*p_ == '=') {
+        if (symbol.space != Space::global && symbol.space != Space::constant && symbol.space != Space::texture && symbol.space != Space::surface)
+            report(Code::bad_initialiser, here(), fmt::format("'{}' is in .{}, where nothing is initialised", symbol.name, to_string(symbol.space)));
         ++p_;
         parse_initialiser(symbol);
         if (!symbol.dimensions.empty() && symbol.dimensions[0] == 0 && !symbol.initial.empty()) {  // x[] = {...}

@@ -151,8 +151,10 @@ std::optional<std::uint32_t> Parser::parse_count() {
 
 bool Parser::parse_three(std::optional<std::uint32_t> (&values)[3]) {
     for (int i = 0; i < 3; ++i) {
+        const Position at = here();
         values[i] = parse_count();
         if (!values[i]) return false;
+        if (*values[i] == 0) report(Code::bad_value, at, "a size in a performance directive is at least 1");
         if (i == 2 || !accept(',')) {
             for (int j = i + 1; j < 3; ++j) values[j] = 1;
             return true;
@@ -211,6 +213,7 @@ void Parser::check_function(const Function& f, Position at) {
     std::uint64_t bytes = 0;
     for (SymbolId id : f.parameters) {
         const Symbol& s = module().symbol(id);
+        if (s.space == Space::reg) report(Code::state_space, at, fmt::format("parameter '{}' of kernel '{}' must be .param", s.name, f.name));
         const std::uint64_t alignment = s.alignment != 0 ? s.alignment : 1;
         bytes = (bytes + alignment - 1) / alignment * alignment + s.byte_size.value_or(0);
         if (bytes > 1u << 30) break;
@@ -232,6 +235,10 @@ void Parser::check_bounds(const Function& f, Position at) {
         report(Code::conflicting_bounds, at, fmt::format("'{}' has .reqnctapercluster and .maxclusterrank; only one may be given", f.name));
     if (d.min_blocks_per_sm && !d.max_threads[0] && !d.required_threads[0])
         report(Code::bounds_without_effect, at, fmt::format(".minnctapersm of '{}' has no effect without .maxntid or .reqntid", f.name));
+    const Module& m = module();
+    const bool clusters = d.explicit_cluster || d.blocks_are_clusters || d.max_cluster_rank || d.required_cluster[0];
+    if (clusters && m.target_number != 0 && m.target_number < 90)
+        report(Code::needs_target, at, fmt::format("'{}' has cluster directives, which .target {} does not have", f.name, m.target), "they need .target sm_90 or later");
     for (const auto* three : {&d.max_threads, &d.required_threads}) {
         if (!(*three)[0]) continue;
         const std::uint64_t threads = std::uint64_t{(*three)[0].value_or(1)} * (*three)[1].value_or(1);

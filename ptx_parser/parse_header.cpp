@@ -38,6 +38,7 @@ void Parser::start_module() {
     unknown_modifiers_.clear();
     shared_used_by_.clear();
     declared_registers_ = 0;
+    reported_specials_ = 0;
     location_ = 0;
     in_module_ = true;
 }
@@ -59,6 +60,7 @@ void Parser::parse_module() {
 void Parser::finish_module() {
     in_module_ = false;
     report_form_uses();
+    check_constants();
     Module& m = module();
     if (m.target.empty()) report(Code::bad_target, {}, fmt::format("module {} has no .target", result_.modules.size()), "add a line such as .target sm_80");
     for (Function& f : m.functions) {
@@ -159,6 +161,11 @@ void Parser::parse_version() {
         m.version_major = m.version_minor = 0;
         return;
     }
+    constexpr unsigned last_minor[] = {0, 5, 3, 2, 3, 0, 5, 8, 8};  // of PTX 1 to 8
+    if (m.version_major < std::size(last_minor) && m.version_minor > last_minor[m.version_major]) {
+        report(Code::bad_version, at, fmt::format("there is no PTX {}.{}; the last {}.x is {}.{}", m.version_major, m.version_minor, m.version_major, m.version_major, last_minor[m.version_major]));
+        return;
+    }
     if (m.version_major > kNewestMajor || (m.version_major == kNewestMajor && m.version_minor > kNewestMinor))
         report(Code::unknown_version, at,
                fmt::format("PTX {}.{} is newer than the instruction table ({}.{}); what is new in it counts as unknown", m.version_major, m.version_minor,
@@ -167,7 +174,7 @@ void Parser::parse_version() {
 
 void Parser::parse_target() {
     Module& m = module();
-    for (bool first = true;; first = false) {
+    for (;;) {
         skip_blanks();
         const Position at = here();
         const Name word = read_name();
@@ -186,8 +193,6 @@ void Parser::parse_target() {
                 m.target_suffix = rest.empty() ? '\0' : rest[0];
                 check_target_version(at);
             }
-        } else if (!text.empty() && !first) {
-            m.target_options.push_back(text);
         } else if (text == "texmode_unified" || text == "texmode_independent" || text == "texmode_raw" || text == "map_f64_to_f32" || text == "debug") {
             m.target_options.push_back(text);
         } else {

@@ -32,6 +32,7 @@ void Parser::parse_initialiser(Symbol& symbol) {
         if (*p_ == '{') return skip_braces();  // attributes: { addr_mode_0 = clamp_to_edge, ... }
     }
     const Position start = here();
+    if (*p_ == '{' && symbol.dimensions.empty() && symbol.vector == 1) report(Code::bad_initialiser, start, fmt::format("'{}' is no array; its value stands without braces", symbol.name));
     std::uint64_t capacity = symbol.vector;
     bool bounded = true;
     for (std::uint32_t extent : symbol.dimensions) {
@@ -161,6 +162,11 @@ bool Parser::parse_initial_value(Symbol& symbol) {
             }
             if (!expect(')', "after the masked address")) return false;
         } else {
+            const bool floats = symbol.type == Type::f32 || symbol.type == Type::f64;
+            const bool integers = symbol.type >= Type::u8 && symbol.type <= Type::s64;
+            const bool is_integer = constant.kind == Constant::Kind::integer;
+            if ((floats && is_integer) || (integers && !is_integer))
+                report(Code::bad_initialiser, at, fmt::format("'{}' is .{}, the value {}", symbol.name, to_string(symbol.type), is_integer ? "an integer" : "a float"));
             value.bits = bits_for(constant, symbol.type);
         }
     }

@@ -145,6 +145,7 @@ bool Parser::parse_identifier_operand(bool label_first) {
     if (entry == nullptr) {
         Operand operand;
         if (special_operand(name, operand)) {
+            if (operand.kind == OperandKind::special) check_special(static_cast<Special>(operand.index), name.text(), at);
             push(operand, Type::none);
             return true;
         }
@@ -247,7 +248,7 @@ bool Parser::parse_address_base(Operand& operand) {
         operand = make(OperandKind::address_reg, static_cast<std::uint32_t>(reg));
         operand.selector = read_selector();
         const Type type = entry->type;
-        if (operand.selector == 0 && (type == Type::pred || bits_of(type) < 32 || is_float(type)))
+        if (operand.selector == 0 && (type == Type::pred || type == Type::f32 || type == Type::f64))
             report(Code::operand_type, at, fmt::format("'{}' is .{}; an address is held in a 32- or 64-bit integer register", name.text(), to_string(type)));
     } else if (entry == nullptr) {
         Operand special;

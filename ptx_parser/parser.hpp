@@ -5,7 +5,7 @@
 // Files: parse.cpp (the file as a whole), parse_header.cpp (.version, .target, ...), parse_function.cpp (signatures,
 // performance directives), parse_declaration.cpp (variables), parse_initialiser.cpp, parse_expression.cpp,
 // parse_body.cpp (statements), parse_operand.cpp, parse_debug.cpp (.file, .loc, .section), resolve.cpp (labels),
-// check.cpp (what ptxas would say of an instruction).
+// check.cpp, check_operands.cpp (what ptxas would say of an instruction).
 #pragma once
 
 #include <string>
@@ -68,7 +68,7 @@ private:
                 ++line_;
             } else if (c == '/' && (p_[1] == '/' || p_[1] == '*')) {
                 skip_comment();
-            } else if (c == '\r' || c == '\v' || c == '\f') {
+            } else if (c == '\r' || c == '\v' || c == '\f' || c == '\x1a') {  // 0x1a: end of file of DOS editors
                 ++p_;
             } else {
                 return;
@@ -208,7 +208,16 @@ private:
     void note_shared(std::uint32_t symbol);
     void check_shared();
     void report_form_uses();
-    void check_call(const Instruction& instruction, Position at);
+    void check_call(Position at);
+    void check_rules(const Form& form, Position at);
+    void check_partner(const Form& form, std::size_t index, Position at);
+    void check_result(const Form& form, Position at);
+    void check_space(const Form& form, const Operand& operand, Position at);
+    void check_values(const Form& form, Position at);
+    void check_vector_sizes(const Form& form, Position at);
+    void check_packed(const Form& form, const Operand& operand, Position at);
+    void check_special(Special special, std::string_view name, Position at);
+    void check_constants();
 
     struct PendingLabel {
         Name name;
@@ -262,6 +271,7 @@ private:
     std::uint32_t label_generation_{1};
     std::vector<std::uint32_t> shared_used_by_;  ///< by SymbolId: function that counted it last, plus 1
     std::uint64_t shared_bytes_{};
+    std::uint64_t reported_specials_{};
 
     // The statement in hand.
     std::vector<Operand> operands_;

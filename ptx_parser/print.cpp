@@ -27,6 +27,7 @@ public:
 private:
     void header();
     void variable(const Symbol& symbol, std::string_view indent);
+    void initialiser(const Symbol& symbol);
     void initial_value(const Symbol& symbol, const InitialValue& value);
     void parameter(const Symbol& symbol);
     void parameters(const std::vector<SymbolId>& list);
@@ -132,6 +133,21 @@ void Printer::initial_value(const Symbol& symbol, const InitialValue& value) {
     if (value.mask_byte != 0xff) add(")");
 }
 
+/// Values in braces, one pair a dimension: a brace opens where the index is a multiple of what it spans.
+void Printer::initialiser(const Symbol& symbol) {
+    std::vector<std::uint64_t> spans;  // innermost first
+    std::uint64_t span = symbol.vector;
+    if (symbol.vector > 1) spans.push_back(span);
+    for (std::size_t d = symbol.dimensions.size(); d-- > 0;) spans.push_back(d == 0 ? ~std::uint64_t{0} : span *= symbol.dimensions[d]);
+    for (std::size_t i = 0; i < symbol.initial.size(); ++i) {
+        const auto opens = static_cast<std::size_t>(std::count_if(spans.begin(), spans.end(), [&](std::uint64_t s) { return i == 0 || (s != 0 && i % s == 0); }));
+        if (i != 0) add("{}, ", std::string(opens, '}'));
+        add("{}", std::string(opens, '{'));
+        initial_value(symbol, symbol.initial[i]);
+    }
+    add("{}", std::string(spans.size(), '}'));
+}
+
 void Printer::variable(const Symbol& symbol, std::string_view indent) {
     add("{}{}.{} .align {} ", indent, word(symbol.linkage), directive(symbol.space), symbol.alignment);
     if (symbol.vector > 1) add(".v{} ", symbol.vector);
@@ -141,13 +157,8 @@ void Printer::variable(const Symbol& symbol, std::string_view indent) {
         else add("[{}]", extent);
     }
     if (!symbol.initial.empty()) {
-        const bool braces = !symbol.dimensions.empty() || symbol.vector > 1;
-        add(" = {}", braces ? "{" : "");
-        for (std::size_t i = 0; i < symbol.initial.size(); ++i) {
-            if (i != 0) add(", ");
-            initial_value(symbol, symbol.initial[i]);
-        }
-        if (braces) add("}}");
+        add(" = ");
+        initialiser(symbol);
     }
     add(";\n");
 }
