@@ -31,7 +31,8 @@ public:
 
     /// What the launch does. The block's shape must be 1..1024 threads and the grid not empty; arguments must be as many
     /// as parameters. Never throws on any kernel the parser accepts.
-    [[nodiscard]] LaunchFacts evaluate(const Launch& launch) const;
+    /// `budget` replaces the options' one, for a search over many launches.
+    [[nodiscard]] LaunchFacts evaluate(const Launch& launch, std::optional<std::uint64_t> budget = {}) const;
 
 private:
     struct Prepared;

@@ -158,7 +158,7 @@ Result<KernelAnalysis> analyse_one(const KernelPlace& place, KernelCode& code, c
     KernelAnalysis analysis;
     analysis.parameter_values = subject.arguments.words;
     const Evaluator evaluator(code);
-    FactsBook book(code, evaluator, subject);
+    FactsBook book(code, evaluator, subject, options.launch.blocks.empty() ? std::optional(kSearchBudget) : std::nullopt);
     ResultOptions result_options{options.objective, plan.points, options.full_detail, threads};
     for (std::size_t i = 0; i < plan.gpus.size(); ++i) {
         const GpuProfile& gpu = plan.gpus[i];

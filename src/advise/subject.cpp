@@ -217,7 +217,7 @@ std::shared_ptr<const LaunchFacts> FactsBook::facts(Dim3 b, Dim3 g, std::uint64_
     mine->grid = g;
     mine->dynamic_shared_bytes = dynamic_shared_bytes;
     mine->policy.taken_probability = taken ? taken : subject_.policy.taken_probability;
-    auto facts = std::make_shared<const LaunchFacts>(evaluator_.evaluate(*mine));
+    auto facts = std::make_shared<const LaunchFacts>(evaluator_.evaluate(*mine, budget_));
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(mine));
     return known_.emplace(key, std::move(facts)).first->second;

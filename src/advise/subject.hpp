@@ -63,10 +63,15 @@ private:
     const Requests& requests_;
 };
 
+/// The evaluator's budget for one of the many launches of a search; what does not fit is sampled, and says so.
+inline constexpr std::uint64_t kSearchBudget = 400'000;
+
 /// What launches of one subject do, each evaluated once. Thread-safe.
 class FactsBook {
 public:
-    FactsBook(const KernelCode& code, const Evaluator& evaluator, const Subject& subject) : code_(code), evaluator_(evaluator), subject_(subject) {}
+    /// `budget`: of the evaluator for one launch; empty: its own.
+    FactsBook(const KernelCode& code, const Evaluator& evaluator, const Subject& subject, std::optional<std::uint64_t> budget = {})
+        : code_(code), evaluator_(evaluator), subject_(subject), budget_(budget) {}
 
     /// `taken`: an assumed probability of branches on data, in place of the subject's own policy.
     [[nodiscard]] std::shared_ptr<const LaunchFacts> facts(Dim3 block, Dim3 grid, std::uint64_t dynamic_shared_bytes, std::optional<double> taken = {});
@@ -78,6 +83,7 @@ private:
     const KernelCode& code_;
     const Evaluator& evaluator_;
     const Subject& subject_;
+    std::optional<std::uint64_t> budget_;
     std::mutex mutex_;
     std::map<std::vector<std::uint64_t>, std::shared_ptr<const LaunchFacts>> known_;
     std::vector<std::unique_ptr<Launch>> idle_;   ///< launches hold whole arrays (--data): one a thread, used again and again

@@ -73,21 +73,19 @@ public:
             for (u32 g = static_cast<u32>(groups_.size()); g-- > 0;) whole(g, groups_[g].count);
         // Small grids are always enumerated; large ones until the boxes stop paying.
         const bool small = grid.count() <= options_.whole_grid_blocks;
-        const u64 step_limit = small ? options_.budget : options_.budget / 16;
+        const u64 step_limit = small ? s_.budget : s_.budget / 16;
         const u64 box_limit = small ? ~u64{0} : 2048;
         for (u64 count = 0; !boxes_.empty(); ++count) {
-            if (getenv("DBG")) fprintf(stderr, "box %lu steps %lu\n", (unsigned long)count, (unsigned long)s_.steps);
             if (s_.steps > step_limit || count > box_limit) return sample();
             const Box box = boxes_.back();
             boxes_.pop_back();
             evaluate(box, false, 1);
-            if (getenv("DBG")) for (unsigned k = 0; k < 5; ++k) fprintf(stderr, "  low %lu ext %lu -> %ld\n", (unsigned long)box.low[k], (unsigned long)box.extent[k], (long)s_.domain.extent[k]);
             split(box);
         }
     }
 
 private:
-    void evaluate(const Box& box, bool point, double weight) {
+    void evaluate(const Box& box, bool point, double weight, bool keep = true) {
         s_.trace.clear();
         for (unsigned k = 0; k < kAxes; ++k) {
             s_.domain.set(k, k < kFirstLoopAxis && !point && !options_.one_by_one ? static_cast<i64>(box.extent[k]) : 1);
@@ -102,6 +100,7 @@ private:
             machines_[0]->start(place, groups_[box.group]);
             while (machines_[0]->run() != Machine::Status::done) {}
         }
+        if (!keep) return;
         BoxInfo info;
         for (unsigned k = 0; k < kBlockAxes; ++k) info.low[k] = box.low[k];
         info.sampled = point;
@@ -138,31 +137,46 @@ private:
         }
     }
 
-    /// Points spread evenly over what is left, in a fixed order.
+    /// Points spread evenly over what is left, in a fixed order: as many as another budget pays for.
     void sample() {
-        constexpr u64 points = 96;
         double total = 0;
         for (const Box& b : boxes_) total += b.volume();
         collector_.mark_sampled();
-        double before = 0;
-        std::size_t at = 0;
+        grant(1);
+        const u64 before = s_.steps;
+        evaluate(point_at(total, 0.5), true, 0, false);
+        const u64 cost = std::max<u64>(1, s_.steps - before);
+        const u64 points = std::clamp<u64>(s_.budget / cost, 6, 96);
         for (u64 k = 0; k < points; ++k) {
-            const double want = (static_cast<double>(k) + 0.5) / points * total;
-            while (at + 1 < boxes_.size() && before + boxes_[at].volume() <= want) before += boxes_[at++].volume();
-            const Box& box = boxes_[at];
-            // A point within the box: mixed radix digits, the last scrambled so that no axis is always taken alike.
-            u64 index = static_cast<u64>(std::max(0.0, want - before));
-            Box one = box;
-            for (unsigned a = 0; a < kFirstLoopAxis; ++a) {
-                one.low[a] += (index + k * 7) % box.extent[a];
-                index /= box.extent[a];
-                one.extent[a] = 1;
-            }
-            s_.steps = std::min(s_.steps, s_.budget - s_.budget / 4);
-            evaluate(one, true, total / points);
+            grant(points);
+            evaluate(point_at(total, (static_cast<double>(k) + 0.5) / static_cast<double>(points)), true, total / static_cast<double>(points));
         }
         boxes_.clear();
         interior();
+    }
+
+    /// Leaves a run at most a quarter of the budget, or its share of it where there are more.
+    void grant(u64 runs) {
+        const u64 share = s_.budget / std::max<u64>(4, runs);
+        s_.steps = std::min(s_.steps, s_.budget - share);
+    }
+
+    /// The point at a share of all that is left: mixed radix digits, scrambled so that no axis is always taken alike.
+    Box point_at(double total, double share) const {
+        const double want = share * total;
+        double before = 0;
+        std::size_t at = 0;
+        while (at + 1 < boxes_.size() && before + boxes_[at].volume() <= want) before += boxes_[at++].volume();
+        const Box& box = boxes_[at];
+        u64 index = static_cast<u64>(std::max(0.0, want - before));
+        const auto turn = static_cast<u64>(share * 672);
+        Box one = box;
+        for (unsigned a = 0; a < kFirstLoopAxis; ++a) {
+            one.low[a] += (index + turn) % box.extent[a];
+            index /= box.extent[a];
+            one.extent[a] = 1;
+        }
+        return one;
     }
 
     /// The interior block and its next neighbours, all warps, with no weight: their footprints need them whole.
@@ -180,7 +194,7 @@ private:
                 for (u32 i = 0; i < count[0] * count[1]; ++i) {
                     one.low[kBlockAxes] = i % count[0];
                     one.low[kBlockAxes + 1] = i / count[0];
-                    s_.steps = std::min(s_.steps, s_.budget - s_.budget / 4);
+                    grant(2 * count[0] * count[1]);
                     evaluate(one, true, 0);
                 }
             }
@@ -197,7 +211,7 @@ private:
 
 }  // namespace
 
-LaunchFacts Evaluator::evaluate(const Launch& launch) const {
+LaunchFacts Evaluator::evaluate(const Launch& launch, std::optional<std::uint64_t> budget) const {
     const Program& program = prepared_->program;
     if (program.functions.empty() || launch.block.count() == 0 || launch.grid.count() == 0) {
         LaunchFacts nothing;
@@ -206,7 +220,7 @@ LaunchFacts Evaluator::evaluate(const Launch& launch) const {
         return nothing;
     }
     Session session(program, launch);
-    session.budget = prepared_->options.budget;
+    session.budget = budget.value_or(prepared_->options.budget);
     session.cooperative = program.shared_is_read;
     session.summarise = !prepared_->options.one_by_one;
     Collector collector(session);
