@@ -42,6 +42,7 @@ public:
 
     Movement run() {
         const unsigned w = op_.width;
+        if (op_.sat) return tie_all();
         switch (op_.op) {
         case Op::mov: case Op::cvta: return wrapped(of(a_), op_.op == Op::cvta ? 64 : w);
         case Op::cvt: return cvt();

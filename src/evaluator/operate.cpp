@@ -224,6 +224,16 @@ void arithmetic(Context& x) {
     const bool s = op.kind == Kind::signed_int;
     const auto wide = [shift](u64 v) { return static_cast<u64>(static_cast<i64>(v << shift) >> shift); };
     const u64 wide_mask = width_mask(std::min(64u, 2 * w));
+    // add.sat, sub.sat and mad.hi.sat clamp to the signed range (PTX ISA 9.7.1).
+    const auto clamp = [=](i128 v) {
+        const i128 top = (static_cast<i128>(1) << (w - 1)) - 1;
+        return static_cast<u64>(v > top ? top : v < -top - 1 ? -top - 1 : v) & mask;
+    };
+    if (op.sat && s && (op.op == Op::add || op.op == Op::sub)) {
+        const i128 sign = op.op == Op::add ? 1 : -1;
+        x.each([=](u64 a, u64 b, u64) { return clamp(typed(a, w, true) + sign * typed(b, w, true)); });
+        return;
+    }
     switch (op.op) {
     case Op::mov: x.each([=](u64 a, u64, u64) { return a & mask; }); break;
     case Op::cvta: x.each([k = static_cast<u64>(op.immediate), reg = width_mask(op.reg_width)](u64 a, u64, u64) { return (a + k) & reg; }); break;
@@ -251,13 +261,14 @@ void arithmetic(Context& x) {
         else x.each([=](u64 a, u64 b, u64 c) { return (a * b + c) & wide_mask; });
         break;
     case Op::mul_hi: case Op::mad_hi: {
-        const bool add = op.op == Op::mad_hi;
+        const bool add = op.op == Op::mad_hi, saturate = add && op.sat && s;
         // mul24.hi: bits 47..16 of the 48-bit product (PTX ISA 9.7.1.5).
         const unsigned from = op.mode == 24 ? 24 : w, drop = op.mode == 24 ? 16 : w;
         x.each([=](u64 a, u64 b, u64 c) {
             const i128 product = s ? static_cast<i128>(sign_extend(a, from)) * sign_extend(b, from)
                                    : static_cast<i128>(static_cast<u128>(a & width_mask(from)) * (b & width_mask(from)));
             const u64 high = static_cast<u64>(s ? product >> drop : static_cast<i128>(static_cast<u128>(product) >> drop));
+            if (saturate) return clamp(typed(high, w, true) + typed(c, w, true));
             return (high + (add ? c : 0)) & mask;
         });
         break;
