@@ -64,6 +64,7 @@ Scored scored(const Candidate& candidate, const std::optional<Prediction>& predi
     const bool safe = candidate.safety.safe.value_or(false);
     s.barred = candidate.safety.safe.has_value() && !safe;
     s.unverified = (kSafetyIsFollowed && candidate.judged && !candidate.safety.safe.has_value()) || candidate.suspect;
+    s.doubtful = candidate.suspect;
     return s;
 }
 
