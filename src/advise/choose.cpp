@@ -26,15 +26,30 @@ Lists lists_of(const std::vector<Candidate*>& able) {
     return lists;
 }
 
+/// What the facts show without a verdict: against a given reference other bytes are proof, else a reason for doubt.
+void compare_facts(const Stage& stage, const Trial& reference, std::vector<Candidate>& candidates) {
+    if (!reference.facts) return;
+    for (Candidate& c : candidates) {
+        if (!c.trial->facts || (c.trial->block == reference.block && c.trial->grid == reference.grid)) continue;
+        const Contradiction found = contradiction(*reference.facts, *c.trial->facts);
+        if (found.reason.empty()) continue;
+        const bool proof = found.proof && stage.facts->subject().reference_given;
+        c.safety = {proof ? std::optional(false) : std::nullopt, found.reason + (stage.facts->subject().reference_given ? "" : " (which is assumed)")};
+        c.suspect = !proof;
+        c.judged = proof;
+    }
+}
+
 void judge(const Stage& stage, const Trial& reference, Candidate& candidate, std::vector<Candidate>& all) {
     if (candidate.judged) return;
-    candidate.safety = verdict_on(stage, reference, *candidate.trial);
-    candidate.judged = true;
-    for (Candidate& other : all)      // the same launch at other operating points
-        if (other.trial == candidate.trial) {
-            other.safety = candidate.safety;
-            other.judged = true;
-        }
+    const SafetyVerdict verdict = verdict_on(stage, reference, *candidate.trial);
+    for (Candidate& other : all) {    // the same launch at other operating points too
+        if (other.trial != candidate.trial) continue;
+        // A verdict that cannot be made leaves standing what the facts have shown.
+        if (verdict.safe || !other.suspect) other.safety = verdict;
+        if (verdict.safe) other.suspect = false;
+        other.judged = true;
+    }
 }
 
 }  // namespace
@@ -48,11 +63,13 @@ Scored scored(const Candidate& candidate, const std::optional<Prediction>& predi
     }
     const bool safe = candidate.safety.safe.value_or(false);
     s.barred = candidate.safety.safe.has_value() && !safe;
-    s.unverified = kSafetyIsFollowed && !candidate.safety.safe.has_value();
+    s.unverified = (kSafetyIsFollowed && candidate.judged && !candidate.safety.safe.has_value()) || candidate.suspect;
+    s.doubtful = candidate.suspect;
     return s;
 }
 
 void choose(const Stage& stage, const Trial& reference, const ResultOptions& options, bool named, std::vector<Candidate>& candidates) {
+    compare_facts(stage, reference, candidates);
     std::vector<Candidate*> able;
     for (Candidate& c : candidates) {
         const bool always = named || c.trial->is_current || c.trial->is_heuristic ||
@@ -67,11 +84,7 @@ void choose(const Stage& stage, const Trial& reference, const ResultOptions& opt
         lists = lists_of(able);
         std::vector<std::vector<Scored>> alternatives;
         if (!lists.taken.empty()) alternatives = {lists.taken, lists.not_taken};
-        // Before the verdicts are in, what has none yet competes on its merits; only those that win are asked.
-        for (auto* list : {&lists.base})
-            for (std::size_t i = 0; i < able.size(); ++i) (*list)[i].unverified = (*list)[i].unverified && able[i]->judged;
-        for (auto& list : alternatives)
-            for (std::size_t i = 0; i < able.size(); ++i) list[i].unverified = list[i].unverified && able[i]->judged;
+        // What has no verdict yet competes on its merits; only those that win are asked.
         kept = short_list(lists.base, alternatives, options.objective, error);
         bool asked = false;
         for (std::size_t i = 0; i < able.size(); ++i)
@@ -82,6 +95,9 @@ void choose(const Stage& stage, const Trial& reference, const ResultOptions& opt
             }
         if (!asked) break;
     }
+    // The final order: what was not asked is unverified like what could not be followed.
+    if (kSafetyIsFollowed)
+        for (Candidate* c : able) c->judged = true;
     lists = lists_of(able);
     const std::vector<std::size_t> order = rank(lists.base, options.objective);
     const std::vector<bool> front = pareto_front(lists.base);

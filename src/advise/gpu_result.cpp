@@ -214,7 +214,10 @@ std::vector<Dim3> shortlist_of(const std::vector<Candidate>& candidates, const T
     for (const Candidate& c : candidates)
         if (c.kept) blocks.push_back(c.trial->block);
     if (tried.current) blocks.push_back(tried.trials[*tried.current].block);
-    blocks.push_back(tried.trials[tried.heuristic].block);
+    const auto& reference = tried.trials[tried.reference].facts;
+    const auto& heuristic = tried.trials[tried.heuristic].facts;
+    const bool alike = !reference || !heuristic || contradiction(*reference, *heuristic).reason.empty();
+    if (alike) blocks.push_back(tried.trials[tried.heuristic].block);   // what does something else cannot be the answer
     return blocks;
 }
 

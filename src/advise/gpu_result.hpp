@@ -21,6 +21,7 @@ struct Candidate {
     std::optional<Prediction> predicted, taken, not_taken;
     SafetyVerdict safety;
     bool judged{};
+    bool suspect{};                          ///< something speaks against it, though no verdict does
     bool pareto{}, kept{};
     std::optional<std::uint32_t> rank;
     std::optional<double> p_within;

@@ -27,6 +27,14 @@ double sigma_of(Objective objective, const RankError& error) {
     return error.time_log_sigma;
 }
 
+/// Who may be kept: not the barred, and the doubtful only where all are.
+std::vector<bool> eligible(const std::vector<Scored>& all) {
+    const bool sound = std::any_of(all.begin(), all.end(), [](const Scored& s) { return !s.barred && !s.doubtful; });
+    std::vector<bool> may;
+    for (const Scored& s : all) may.push_back(!s.barred && !(sound && s.doubtful));
+    return may;
+}
+
 double energy_of(const Scored& s) { return s.energy_mj.value_or(std::numeric_limits<double>::infinity()); }
 
 }  // namespace
@@ -34,7 +42,7 @@ double energy_of(const Scored& s) { return s.energy_mj.value_or(std::numeric_lim
 std::vector<double> objective_values(const std::vector<Scored>& all, Objective objective) {
     double fastest = std::numeric_limits<double>::infinity(), costliest = 0;
     for (const Scored& s : all)
-        if (!s.barred) fastest = std::min(fastest, s.time_us);
+        if (!s.barred && !s.doubtful) fastest = std::min(fastest, s.time_us);
     for (const Scored& s : all)
         if (s.energy_mj) costliest = std::max(costliest, *s.energy_mj);
     std::vector<double> values;
@@ -75,8 +83,9 @@ std::vector<bool> pareto_front(const std::vector<Scored>& all, double resolution
     bool any = false;
     // `rank` sets the unverified behind the safe; the front mixes both, so it is ordered anew by time alone.
     std::vector<std::size_t> order;
+    const std::vector<bool> may = eligible(all);
     for (std::size_t i : by_time)
-        if (!all[i].barred) order.push_back(i);
+        if (may[i]) order.push_back(i);
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return all[a].time_us < all[b].time_us * (1 - 1e-9); });
     for (std::size_t i : order) {
         const double energy = energy_of(all[i]);
@@ -123,12 +132,13 @@ std::vector<bool> short_list(const std::vector<Scored>& all, const std::vector<s
                              Objective objective, const RankError& error, double share) {
     std::vector<bool> kept(all.size(), false);
     std::size_t count = 0;
+    const std::vector<bool> may = eligible(all);
     const auto keep = [&](std::size_t i) {
-        if (kept[i] || all[i].barred) return;
+        if (kept[i] || !may[i]) return;
         kept[i] = true;
         ++count;
     };
-    const auto usable = static_cast<double>(std::count_if(all.begin(), all.end(), [](const Scored& s) { return !s.barred; }));
+    const auto usable = static_cast<double>(std::count(may.begin(), may.end(), true));
     const auto places = static_cast<std::size_t>(std::max(1.0, std::floor(share * usable)));
     if (all.empty()) return kept;
     keep(rank(all, objective).front());

@@ -15,6 +15,7 @@ struct Scored {
     std::optional<double> energy_mj;
     std::uint64_t threads{};                 ///< of the block, to break ties
     bool unverified{};                       ///< ranks below what is known to be safe
+    bool doubtful{};                         ///< something speaks against it: unverified, and not kept while others are sound
     bool barred{};                           ///< unsafe: ranks last, is never kept
 };
 

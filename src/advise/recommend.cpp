@@ -95,6 +95,14 @@ Advice recommend(const Stage& stage, const ResultOptions& options, const Candida
         r.reasons = reasons_for(stage, *versus.trial, *best->trial, point);
     }
     r.caveats = caveats_of(stage, *best);
+    for (const Baseline* baseline : {&heuristic, &current}) {
+        if (!baseline->predicted) continue;
+        const Contradiction other = contradiction(*best->trial->facts, *baseline->trial->facts);
+        if (other.proof)
+            r.caveats.push_back(fmt::format("{} ({}) does not do the same work, so the gain over it is not like for like ({:.0f} distinct bytes written, {:.0f} recommended)", words_of(baseline->trial->block),
+                                            baseline == &heuristic ? "the occupancy heuristic" : "today's launch",
+                                            baseline->trial->facts->footprint.unique_written_bytes.value_or(0), best->trial->facts->footprint.unique_written_bytes.value_or(0)));
+    }
     const Confidence confidence = confidence_in(stage, *best, assumptions);
     r.confidence = confidence.level;
     r.confidence_reason = confidence.reason;

@@ -1,6 +1,25 @@
 #include "safety.hpp"
 
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
 namespace flipflop::advise {
+
+Contradiction contradiction(const LaunchFacts& reference, const LaunchFacts& candidate) {
+    const auto differ = [](double a, double b) { return std::abs(a - b) > 1e-9 * std::max(a, b); };
+    const auto& theirs = reference.footprint.unique_written_bytes;
+    const auto& mine = candidate.footprint.unique_written_bytes;
+    // Fewer or more distinct bytes are other bytes; as many may still be others, which only the verdict can tell.
+    if (theirs && mine && differ(*theirs, *mine))
+        return {fmt::format("it writes {:.0f} distinct bytes, the reference launch {:.0f}", *mine, *theirs), true};
+    const auto stores = static_cast<std::size_t>(std::find(kClassNames.begin(), kClassNames.end(), "store_global") - kClassNames.begin());
+    const bool exact = reference.basis == CountBasis::exact && candidate.basis == CountBasis::exact;
+    if (exact && differ(reference.thread_ops[stores], candidate.thread_ops[stores]))
+        return {fmt::format("it stores {:.0f} times, the reference launch {:.0f}", candidate.thread_ops[stores], reference.thread_ops[stores]), false};
+    return {};
+}
 
 SafetyVerdict verdict_on(const Stage& stage, const Trial& reference, const Trial& candidate) {
     if (candidate.block == reference.block && candidate.grid == reference.grid) return {true, "the reference launch itself"};

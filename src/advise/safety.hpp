@@ -12,6 +12,14 @@ inline constexpr bool kSafetyIsFollowed = false;
 /// Most blocks that are asked for one kernel on one GPU (the verdict costs more than an estimate).
 inline constexpr std::size_t kMostVerdicts = 48;
 
+/// What the facts of two launches show at once, for every candidate and before any verdict: bytes that one writes and the
+/// other does not, or more stores for the same bytes. Empty: nothing speaks against the candidate, which proves nothing.
+struct Contradiction {
+    std::string reason;
+    bool proof{};            ///< other bytes are written: the launches differ whatever the data
+};
+[[nodiscard]] Contradiction contradiction(const LaunchFacts& reference, const LaunchFacts& candidate);
+
 [[nodiscard]] SafetyVerdict verdict_on(const Stage& stage, const Trial& reference, const Trial& candidate);
 
 }  // namespace flipflop::advise

@@ -13,7 +13,7 @@ namespace flipflop::advise {
 namespace {
 
 constexpr std::size_t kMostAssumptions = 6;
-constexpr std::size_t kMostTried = 5;
+constexpr std::size_t kMostTried = 4;
 
 /// One end of one assumption: the requests with that value in place.
 struct Variant {

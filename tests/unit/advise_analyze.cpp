@@ -285,6 +285,33 @@ TEST_CASE("the naive transpose: today's launch, its gain, its reasons and its fi
     CHECK(current->full_detail);
 }
 
+TEST_CASE("blocks that leave part of the work undone are not recommended", "[advise][analyze]") {
+    // The padded transpose takes one block a tile of 32 x 32. With as many threads as elements that is a block of 32 x 32;
+    // a block of 1024 x 1 gets too few tiles.
+    AnalyzeOptions options = plain();
+    options.launch.work = Dim3{1024, 1024, 1};
+    options.launch.args = {"param_2=1024", "param_3=1024"};
+    options.launch.current = Dim3{32, 32, 1};
+    const auto analysis = analyze(example("transpose_padded"), options);
+    REQUIRE(analysis.has_value());
+    const KernelResult& r = only(*analysis);
+    REQUIRE(r.recommendation.has_value());
+    std::optional<double> reference;
+    for (const ConfigResult& c : r.configs)
+        if (c.is_current) reference = c.facts->footprint.unique_written_bytes;
+    REQUIRE(reference == 4.0 * 1024 * 1024);
+    std::size_t unsafe = 0;
+    for (const ConfigResult& c : r.configs) {
+        if (!c.predicted || *c.facts->footprint.unique_written_bytes == *reference) continue;
+        ++unsafe;
+        CHECK(c.safe == false);
+        CHECK(c.safe_reason.find("distinct bytes") != std::string::npos);
+        CHECK_FALSE(c.kept);
+        CHECK_FALSE(c.recommended);
+    }
+    CHECK(unsafe > 10);
+}
+
 TEST_CASE("reasons add up to the whole difference", "[advise][analyze]") {
     using namespace flipflop::advise;
     const GpuProfile gpu = load_gpu("a100-pcie").value();

@@ -13,7 +13,7 @@ namespace {
 
 std::vector<Scored> scored(std::vector<std::pair<double, double>> rows) {
     std::vector<Scored> all;
-    for (const auto& [time, energy] : rows) all.push_back({time, energy, 256, false, false});
+    for (const auto& [time, energy] : rows) all.push_back({time, energy, 256, false, false, false});
     return all;
 }
 using Order = std::vector<std::size_t>;
@@ -29,10 +29,18 @@ TEST_CASE("ranks by each objective", "[advise][ranking]") {
 }
 
 TEST_CASE("safety before speed, ties near 256 threads", "[advise][ranking]") {
-    std::vector<Scored> all{{5, 5.0, 1024, true, false}, {9, 9.0, 64, false, false}, {1, 1.0, 256, false, true}, {9, 9.0, 128, false, false}};
+    std::vector<Scored> all{{5, 5.0, 1024, true, false, false}, {9, 9.0, 64, false, false, false}, {1, 1.0, 256, false, false, true}, {9, 9.0, 128, false, false, false}};
     CHECK(rank(all, Objective::time) == Order{3, 1, 0, 2});
     CHECK_FALSE(pareto_front(all)[2]);
     CHECK_FALSE(short_list(all, {}, Objective::time, {0.1, 0.1})[2]);
+}
+
+TEST_CASE("what something speaks against is kept only when nothing is sound", "[advise][ranking]") {
+    std::vector<Scored> all{{5, 5.0, 256, true, true, false}, {9, 9.0, 256, false, false, false}};
+    CHECK(short_list(all, {}, Objective::time, {0.1, 0.1}) == std::vector<bool>{false, true});
+    CHECK(rank(all, Objective::time) == Order{1, 0});
+    all[1] = {9, 9.0, 256, true, true, false};
+    CHECK(short_list(all, {}, Objective::time, {0.1, 0.1}) == std::vector<bool>{true, false});
 }
 
 TEST_CASE("the front holds what nothing beats by more than the resolution", "[advise][ranking]") {
