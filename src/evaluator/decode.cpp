@@ -140,8 +140,8 @@ void Decoder::sources(MicroOp& op, std::size_t first, std::size_t count, Type ty
 
 /// d = op(a, b, ...) of one type.
 bool Decoder::simple(Op op, Type type) {
-    if (operands_.size() < 2) return false;
-    MicroOp& m = emit(op, type);
+    MicroOp& m = emit(op, type);    // even of an instruction cut short: callers refine what stands last
+    if (operands_.empty()) return false;
     m.dst[0] = destination(operands_[0]);
     m.reg_width = static_cast<std::uint8_t>(reg_width(operands_[0]));
     sources(m, 1, operands_.size() - 1, type);
@@ -483,7 +483,7 @@ void Decoder::call() {
     calls_.push_back(std::move(pending));
 }
 
-void Decoder::decode(u32 index, std::vector<MicroOp>& out) {
+void Decoder::translate(u32 index, std::vector<MicroOp>& out) {
     out_ = &out;
     index_ = index;
     instruction_ = &function_.code->ir.function->instructions[index];

@@ -44,11 +44,13 @@ struct PendingCall {
 class Decoder {
 public:
     Decoder(Program& program, u32 function, SlotTable& slots, std::vector<PendingCall>& calls);
-    /// Appends the micro-operations of instruction `index`; control transfers are added by the caller.
+    /// Appends the micro-operations of instruction `index`; control transfers are added by the caller. What computes a value
+    /// has all its sources and a destination; an instruction that lacks one is unknown (decode_settle.cpp).
     void decode(u32 index, std::vector<MicroOp>& out);
 
 private:
     struct Src { u32 slot{kNone}; bool negated{}; };
+    void translate(u32 index, std::vector<MicroOp>& out);
     [[nodiscard]] Src source(const ptx::Operand& operand, ptx::Type type);
     [[nodiscard]] u32 destination(const ptx::Operand& operand);
     [[nodiscard]] unsigned reg_width(const ptx::Operand& operand) const;
