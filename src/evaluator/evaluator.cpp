@@ -73,15 +73,14 @@ public:
             for (u32 g = static_cast<u32>(groups_.size()); g-- > 0;) whole(g, groups_[g].count);
         // Small grids are always enumerated; large ones until the boxes stop paying.
         const bool small = grid.count() <= options_.whole_grid_blocks;
-        const u64 step_limit = small ? options_.budget : options_.budget / 16;
+        const u64 step_limit = small ? options_.budget : options_.budget / 2;
         const u64 box_limit = small ? ~u64{0} : 2048;
         for (u64 count = 0; !boxes_.empty(); ++count) {
-            if (getenv("DBG")) fprintf(stderr, "box %lu steps %lu\n", (unsigned long)count, (unsigned long)s_.steps);
-            if (s_.steps > step_limit || count > box_limit) return sample();
+
+            if (s_.steps > step_limit || count > box_limit) return sample(s_.steps / std::max<u64>(1, count));
             const Box box = boxes_.back();
             boxes_.pop_back();
             evaluate(box, false, 1);
-            if (getenv("DBG")) for (unsigned k = 0; k < 5; ++k) fprintf(stderr, "  low %lu ext %lu -> %ld\n", (unsigned long)box.low[k], (unsigned long)box.extent[k], (long)s_.domain.extent[k]);
             split(box);
         }
     }
@@ -138,16 +137,16 @@ private:
         }
     }
 
-    /// Points spread evenly over what is left, in a fixed order.
-    void sample() {
-        constexpr u64 points = 96;
+    /// Points spread evenly over what is left, in a fixed order: fewer where one costs much.
+    void sample(u64 cost) {
+        const u64 points = std::clamp<u64>(options_.budget / 4 / std::max<u64>(1, cost), 16, 96);
         double total = 0;
         for (const Box& b : boxes_) total += b.volume();
         collector_.mark_sampled();
         double before = 0;
         std::size_t at = 0;
         for (u64 k = 0; k < points; ++k) {
-            const double want = (static_cast<double>(k) + 0.5) / points * total;
+            const double want = (static_cast<double>(k) + 0.5) / static_cast<double>(points) * total;
             while (at + 1 < boxes_.size() && before + boxes_[at].volume() <= want) before += boxes_[at++].volume();
             const Box& box = boxes_[at];
             // A point within the box: mixed radix digits, the last scrambled so that no axis is always taken alike.
@@ -158,8 +157,9 @@ private:
                 index /= box.extent[a];
                 one.extent[a] = 1;
             }
-            s_.steps = std::min(s_.steps, s_.budget - s_.budget / 4);
-            evaluate(one, true, total / points);
+            s_.steps = 0;
+            s_.budget = std::max<u64>(4000, options_.budget / 2 / points);
+            evaluate(one, true, total / static_cast<double>(points));
         }
         boxes_.clear();
         interior();
