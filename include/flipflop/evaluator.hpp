@@ -13,9 +13,9 @@ namespace flipflop {
 
 struct EvaluatorOptions {
     /// Warp-instruction executions after which loops are sampled and the rest extrapolated (marked `sampled`).
-    std::uint64_t budget{4'000'000};
-    /// Grids of at most this many blocks are evaluated whole.
-    std::uint32_t whole_grid_blocks{64};
+    std::uint64_t budget{2'000'000};
+    /// Grids of at most this many blocks, or warps, are evaluated whole, as far as the budget goes.
+    std::uint32_t whole_grid_blocks{64}, whole_grid_warps{8192};
     /// Every warp of every block by itself, every iteration of every loop: slow, for tests of what is summarised.
     bool one_by_one{};
 };

@@ -44,6 +44,7 @@ void Machine::memory(Activation& a, const MicroOp& op, u32 mask, u32 maybe) {
     bool crosses = false;
     Located at = locate(base, m, both, crosses);
     if (crosses) at.known = 0;
+    s_.steps += 6;      // an access costs about as much as that many other operations
     if (m.access >= 0) record(a, op, m, at, m.address == kNone ? nullptr : &base, both, maybe);
     if (s_.observer) s_.observer->accessed(*this, op, m, at.address, at.known, both);
     if (op.op == Op::load) load(a, op, m, at, base, both);

@@ -232,10 +232,10 @@ void Collector::access_facts(LaunchFacts& facts) const {
         const std::uint8_t loop = where[k].first == kNone ? 0 : loop_doubt_of(where[k].first, where[k].second);
         CountBasis basis = CountBasis::exact;
         if (sampled_) { basis = CountBasis::sampled; f.why = "representative blocks stand for the grid"; }
-        if (truncated_ && loop) { basis = CountBasis::sampled; f.why = "the work limit was reached"; }
         if (a.assumed || loop == 2) { basis = CountBasis::assumed; f.why = "depends on an assumed branch or trip count"; }
         if (loop == 1) { basis = CountBasis::wait; f.why = "inside a loop that waits: one pass is counted"; }
         if (a.undecided || loop == 3) { basis = CountBasis::unknown; f.why = "how often it runs depends on data"; }
+        if (loop >= 4) { basis = CountBasis::unknown; f.why = loop == 4 ? "inside a loop that was cut at the work limit" : "inside a loop that nothing ends"; }
         const bool countable = basis == CountBasis::exact || basis == CountBasis::sampled;
         if (countable) f.requests = a.requests;
         else f.requests_assumed = a.requests;
@@ -272,7 +272,9 @@ void Collector::loop_facts(LaunchFacts& facts) const {
         switch (s_.loop_doubt[k]) {
         case 1: f.basis = CountBasis::wait; f.why = "it waits for another thread: one pass is counted"; break;
         case 2: f.basis = CountBasis::assumed; f.why = "its exit depends on data: an assumed trip count is used"; break;
-        case 3: f.basis = CountBasis::unknown; f.why = s_.endless ? "nothing in it ends it" : "its exit depends on data"; break;
+        case 3: f.basis = CountBasis::unknown; f.why = "its exit depends on data"; break;
+        case 4: f.basis = CountBasis::unknown; f.why = "it was cut at the work limit"; break;
+        case 5: f.basis = CountBasis::unknown; f.why = "nothing in it ends it"; break;
         default: break;
         }
         if (loops_[k].entries <= 0) continue;

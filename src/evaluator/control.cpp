@@ -99,6 +99,7 @@ void Machine::end_loop(Activation& a, u32 l, u32 from, u32 mask) {
         state.history.clear();
         state.doubtful = false;
         state.open_exits.clear();
+        state.endless = false;
     }
 }
 
@@ -134,11 +135,11 @@ void Machine::go(Activation& a, u32 from, u32 to, u32 mask, float weight, bool s
         LoopState& state = a.loops[l];
         const bool inside = from != kNone && f.blocks[from].order >= f.loops[l].order_begin && f.blocks[from].order < f.loops[l].order_end;
         if (inside) {
-            if (s_.steps > s_.budget) {
+            if (s_.steps > s_.budget || state.endless) {
                 // Nothing more is run: what was seen stands for the rest, and is said to.
-                s_.trace.truncated = true;
+                s_.trace.truncated |= !state.endless;
                 state.doubtful = true;
-                s_.loop_doubt[f.loops[l].facts] = std::max<std::uint8_t>(s_.loop_doubt[f.loops[l].facts], 3);
+                s_.loop_doubt[f.loops[l].facts] = std::max<std::uint8_t>(s_.loop_doubt[f.loops[l].facts], state.endless ? 5 : 4);
                 u32 out = kNone;
                 for (const BlockId e : f.code->ir.loops[l].exiting)
                     for (const BlockId t : f.code->ir.block(e).successors)

@@ -72,8 +72,9 @@ public:
         else
             for (u32 g = static_cast<u32>(groups_.size()); g-- > 0;) whole(g, groups_[g].count);
         // Small grids are always enumerated; large ones until the boxes stop paying.
-        const bool small = grid.count() <= options_.whole_grid_blocks;
-        const u64 step_limit = small ? s_.budget : s_.budget / 16;
+        const u64 warps = grid.count() * ((s_.launch.block.count() + kLanes - 1) / kLanes);
+        const bool small = grid.count() <= options_.whole_grid_blocks || warps <= options_.whole_grid_warps;
+        const u64 step_limit = small ? s_.budget : s_.budget / 2;
         const u64 box_limit = small ? ~u64{0} : 2048;
         for (u64 count = 0; !boxes_.empty(); ++count) {
             if (s_.steps > step_limit || count > box_limit) return sample();

@@ -237,27 +237,35 @@ void ByteSet::add_lattice(Lattice item, const std::vector<Repeat>& axes) {
     }
     if (items_.size() >= limit_) { given_up_ = true; return; }
     items_.push_back(std::move(item));
-    if (items_.size() % 256 == 0) tidy();
+    if (items_.size() >= next_tidy_) {
+        tidy();
+        next_tidy_ = std::max<std::size_t>(256, 2 * items_.size());
+    }
 }
 
 /// Joins what can be joined: iterations run before a summary, the two sides of a cut box, the words of an unrolled loop.
 void ByteSet::tidy() const {
-    for (bool again = true; again;) {
-        again = false;
+    // Neighbours in order of address are what joins; looking far back would be quadratic.
+    constexpr std::size_t reach = 12;
+    for (std::size_t before = 0; before != items_.size();) {
         sort_unique(items_);
-        for (std::size_t k = 0; k < items_.size(); ++k) {
-            // Neighbours in order of address are what joins; looking far ahead would be quadratic.
-            for (std::size_t j = k + 1; j < items_.size() && j < k + 12;) {
-                if (!join(items_[k], items_[j])) { ++j; continue; }
-                items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(j));
-                const RepeatList axes = items_[k].axes;
-                Lattice canonical{items_[k].base, items_[k].width, {}};
+        before = items_.size();
+        std::vector<Lattice> out;
+        for (const Lattice& item : items_) {
+            bool joined = false;
+            for (std::size_t k = 0; k < reach && k < out.size() && !joined; ++k) {
+                Lattice& other = out[out.size() - 1 - k];
+                joined = join(other, item);
+                if (!joined) continue;
+                // Grown pieces may have closed their gaps.
+                Lattice canonical{other.base, other.width, {}};
                 bool fits = true;
-                for (const Repeat& r : axes) fits = fits && append(canonical, r);
-                if (fits) items_[k] = std::move(canonical);
-                again = true;
+                for (const Repeat& r : other.axes) fits = fits && append(canonical, r);
+                if (fits) other = canonical;
             }
+            if (!joined) out.push_back(item);
         }
+        items_ = std::move(out);
     }
 }
 

@@ -82,6 +82,7 @@ private:
     void drop_covered() const;
     mutable std::vector<Lattice> items_;
     std::size_t limit_;
+    std::size_t next_tidy_{256};
     bool given_up_{};
 };
 

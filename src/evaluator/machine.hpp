@@ -47,7 +47,7 @@ struct Session {
     SharedShadow shared;
     Domain domain;
     u64 steps{}, budget{};                   ///< micro-operations carried out, and how many may be
-    std::vector<std::uint8_t> loop_doubt;    ///< by KernelFacts::loops: 0 none, 1 wait, 2 assumed, 3 unknown
+    std::vector<std::uint8_t> loop_doubt;    ///< by KernelFacts::loops: 0 none, 1 wait, 2 assumed, 3 unknown, 4 cut, 5 endless
     std::vector<u32> divergent, undecided;   ///< global instruction numbers of branches, 1 = seen
     std::vector<std::vector<Value>> pool;    ///< register files to use again
     u64 dynamic_touched{};
@@ -55,7 +55,6 @@ struct Session {
     bool cooperative{};                      ///< warps run in turn, barrier by barrier
     bool keep_records{true};
     bool summarise{true};                    ///< loops in closed form
-    bool endless{};                          ///< a loop whose exit condition never changes was met
     std::size_t record_limit{1u << 16};
     Session(const Program& p, const Launch& l);
 };
@@ -83,6 +82,7 @@ private:
         u32 frame{}, axis{}, phase{}, mask{};
         std::vector<Value> at_open;
         std::vector<i64> delta;
+        bool endless{};                      ///< nothing in it ends it: its lanes are let go
         bool doubtful{};                     ///< its exit was not decided by known values
         std::vector<u32> open_exits;         ///< blocks whose exit was met undecided
     };

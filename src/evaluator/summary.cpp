@@ -143,8 +143,8 @@ void Machine::close(Activation& a, u32 l, bool proved) {
     i64 extent = proved ? s_.domain.extent[state.axis] : 1;
     if (extent == kUnbounded) {
         // Nothing in the loop ever ends it.
-        s_.endless = true;
-        s_.loop_doubt[f.loops[l].facts] = 3;
+        state.endless = true;
+        s_.loop_doubt[f.loops[l].facts] = 5;
         state.doubtful = true;
         extent = 1;
     }
