@@ -166,6 +166,7 @@ void Parser::parse_performance_directives(Function& f) {
         skip_blanks();
         if (*p_ != '.') return;
         const std::string_view word = peek_directive();
+        if (word.empty()) return;   // a lone '.': nothing was read, and what must follow is missed by the caller
         if (word == "visible" || word == "entry" || word == "func" || word == "version") return;
         const Position at = here();
         read_directive();

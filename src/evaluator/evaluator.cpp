@@ -76,18 +76,32 @@ public:
         const u64 step_limit = small ? options_.budget : options_.budget / 16;
         const u64 box_limit = small ? ~u64{0} : 2048;
         for (u64 count = 0; !boxes_.empty(); ++count) {
-            if (getenv("DBG")) fprintf(stderr, "box %lu steps %lu\n", (unsigned long)count, (unsigned long)s_.steps);
             if (s_.steps > step_limit || count > box_limit) return sample();
             const Box box = boxes_.back();
             boxes_.pop_back();
-            evaluate(box, false, 1);
-            if (getenv("DBG")) for (unsigned k = 0; k < 5; ++k) fprintf(stderr, "  low %lu ext %lu -> %ld\n", (unsigned long)box.low[k], (unsigned long)box.extent[k], (long)s_.domain.extent[k]);
+            evaluate(box);
             split(box);
         }
     }
 
 private:
-    void evaluate(const Box& box, bool point, double weight) {
+    /// However many warps share what is left of the budget: enough for a loop of a hundred passes.
+    static constexpr u64 kLeastSteps = 4096;
+
+    void evaluate(const Box& box) {
+        run(box, false);
+        account(box, false, 1);
+    }
+
+    /// Runs one point with at most about `limit` steps of its own; how many it took.
+    u64 run_point(const Box& one, u64 limit) {
+        s_.steps = s_.budget - std::min(s_.budget, limit);
+        const u64 before = s_.steps;
+        run(one, true);
+        return s_.steps - before;
+    }
+
+    void run(const Box& box, bool point) {
         s_.trace.clear();
         for (unsigned k = 0; k < kAxes; ++k) {
             s_.domain.set(k, k < kFirstLoopAxis && !point && !options_.one_by_one ? static_cast<i64>(box.extent[k]) : 1);
@@ -102,6 +116,9 @@ private:
             machines_[0]->start(place, groups_[box.group]);
             while (machines_[0]->run() != Machine::Status::done) {}
         }
+    }
+
+    void account(const Box& box, bool point, double weight) {
         BoxInfo info;
         for (unsigned k = 0; k < kBlockAxes; ++k) info.low[k] = box.low[k];
         info.sampled = point;
@@ -140,14 +157,23 @@ private:
 
     /// Points spread evenly over what is left, in a fixed order.
     void sample() {
-        constexpr u64 points = 96;
+        constexpr u64 least = 6, most = 96;
+        const u64 limit = options_.budget / 16;
         double total = 0;
         for (const Box& b : boxes_) total += b.volume();
         collector_.mark_sampled();
+        // Fewer points where each is dear: one from the middle says how dear.
+        Box pilot = boxes_[boxes_.size() / 2];
+        for (unsigned a = 0; a < kFirstLoopAxis; ++a) {
+            pilot.low[a] += pilot.extent[a] / 2;
+            pilot.extent[a] = 1;
+        }
+        const u64 cost = std::max<u64>(1, run_point(pilot, limit));
+        const u64 points = std::clamp<u64>(options_.budget / 4 / cost, least, most);
         double before = 0;
         std::size_t at = 0;
         for (u64 k = 0; k < points; ++k) {
-            const double want = (static_cast<double>(k) + 0.5) / points * total;
+            const double want = (static_cast<double>(k) + 0.5) / static_cast<double>(points) * total;
             while (at + 1 < boxes_.size() && before + boxes_[at].volume() <= want) before += boxes_[at++].volume();
             const Box& box = boxes_[at];
             // A point within the box: mixed radix digits, the last scrambled so that no axis is always taken alike.
@@ -158,8 +184,8 @@ private:
                 index /= box.extent[a];
                 one.extent[a] = 1;
             }
-            s_.steps = std::min(s_.steps, s_.budget - s_.budget / 4);
-            evaluate(one, true, total / points);
+            run_point(one, limit);
+            account(one, true, total / static_cast<double>(points));
         }
         boxes_.clear();
         interior();
@@ -169,6 +195,9 @@ private:
     void interior() {
         const Dim3& grid = s_.launch.grid;
         const std::array<u64, kBlockAxes> middle = interior_block(grid), extent{grid.x, grid.y, grid.z};
+        u64 left = options_.budget / 2, warps = 0;
+        for (u32 g = 0; g < (s_.cooperative ? 1 : groups_.size()); ++g) warps += s_.cooperative ? 1 : groups_[g].count[0] * groups_[g].count[1];
+        u64 runs = warps * (1 + (grid.x > 1) + (grid.y > 1) + (grid.z > 1));
         for (unsigned axis = 0; axis <= kBlockAxes; ++axis) {
             if (axis > 0 && extent[axis - 1] < 2) continue;
             Box one;
@@ -180,8 +209,9 @@ private:
                 for (u32 i = 0; i < count[0] * count[1]; ++i) {
                     one.low[kBlockAxes] = i % count[0];
                     one.low[kBlockAxes + 1] = i / count[0];
-                    s_.steps = std::min(s_.steps, s_.budget - s_.budget / 4);
-                    evaluate(one, true, 0);
+                    left -= std::min(left, run_point(one, std::min(options_.budget / 8, std::max(kLeastSteps, left / runs))));
+                    --runs;
+                    account(one, true, 0);
                 }
             }
         }
