@@ -15,11 +15,26 @@ std::string_view to_string(Severity severity) {
     return "error";
 }
 
+namespace {
+
+/// Paths, options and file contents come from outside: what could move the cursor or colour a terminal is written as \xNN.
+std::string harmless(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    for (const char c : text) {
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+        else out += c;
+    }
+    return out;
+}
+
+}  // namespace
+
 std::string render(const Diagnostic& diagnostic) {
-    std::string out = diagnostic.file;
+    std::string out = harmless(diagnostic.file);
     if (diagnostic.at.line != 0) out += fmt::format(":{}:{}", diagnostic.at.line, diagnostic.at.column);
     if (!out.empty()) out += ": ";
-    out += fmt::format("{}[{}]: {}\n", to_string(diagnostic.severity), diagnostic.id, diagnostic.message);
+    out += fmt::format("{}[{}]: {}\n", to_string(diagnostic.severity), diagnostic.id, harmless(diagnostic.message));
     if (!diagnostic.source_line.empty()) {
         const std::string number = std::to_string(diagnostic.at.line);
         std::string line = diagnostic.source_line;
@@ -35,7 +50,7 @@ std::string render(const Diagnostic& diagnostic) {
             out += fmt::format("{:>5} | {}^\n", "", std::string(cells, ' '));
         }
     }
-    if (!diagnostic.help.empty()) out += fmt::format("{:>5} = help: {}\n", "", diagnostic.help);
+    if (!diagnostic.help.empty()) out += fmt::format("{:>5} = help: {}\n", "", harmless(diagnostic.help));
     return out;
 }
 

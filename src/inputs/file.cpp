@@ -78,7 +78,7 @@ FileBytes::~FileBytes() {
 Result<FileBytes> FileBytes::open(const std::string& path, const InputLimits& limits) {
     const auto unreadable = [&](int number) {
         const bool missing = number == ENOENT || number == ENOTDIR;
-        return tl::unexpected(missing ? input_error("FF0801", path, "no such file")
+        return tl::unexpected(missing ? input_error("FF0801", path, path.empty() ? "the name of an input is empty" : "no such file")
                                       : input_error("FF0803", path, fmt::format("cannot be read: {}", std::strerror(number))));
     };
     const bool standard_input = path == "-";
