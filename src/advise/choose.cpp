@@ -48,7 +48,7 @@ Scored scored(const Candidate& candidate, const std::optional<Prediction>& predi
     }
     const bool safe = candidate.safety.safe.value_or(false);
     s.barred = candidate.safety.safe.has_value() && !safe;
-    s.unverified = !candidate.safety.safe.has_value();
+    s.unverified = kSafetyIsFollowed && !candidate.safety.safe.has_value();
     return s;
 }
 
