@@ -45,7 +45,25 @@ struct SafetyVerdict {
     std::string reason;              ///< why not, or why it cannot be said
 };
 
-/// Is `candidate` the same computation as `reference`? Exact by enumeration where it can be, else null with a reason.
+/// One kernel and the launch in use, followed once with the provenance of what it writes; then any number of candidates.
+/// Const calls may run in parallel. The code must outlive it.
+class ReblockingJudge {
+public:
+    ReblockingJudge(const KernelCode& code, const Launch& reference, bool reference_is_assumed);
+    ~ReblockingJudge();
+    ReblockingJudge(ReblockingJudge&&) noexcept;
+    ReblockingJudge& operator=(ReblockingJudge&&) noexcept;
+
+    /// Is `candidate` the same computation as the reference? Exact over the whole grid, else null with a reason. Against an
+    /// assumed reference a mismatch is null; what breaks a rule by itself (an overrun, a barrier that is missed) is false.
+    [[nodiscard]] SafetyVerdict judge(const Launch& candidate) const;
+
+private:
+    struct Prepared;
+    std::unique_ptr<Prepared> prepared_;
+};
+
+/// The same for a single candidate.
 [[nodiscard]] SafetyVerdict judge_reblocking(const KernelCode& code, const Launch& reference, const Launch& candidate,
                                              bool reference_is_assumed);
 

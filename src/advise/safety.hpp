@@ -7,7 +7,7 @@ namespace flipflop::advise {
 
 /// Whether the evaluator follows what a launch writes. Until it does, only the reference itself is known to be safe, and
 /// nothing is ranked by a verdict that nobody has made.
-inline constexpr bool kSafetyIsFollowed = false;
+inline constexpr bool kSafetyIsFollowed = true;
 
 /// Most blocks that are asked for one kernel on one GPU (the verdict costs more than an estimate).
 inline constexpr std::size_t kMostVerdicts = 48;

@@ -223,4 +223,18 @@ std::shared_ptr<const LaunchFacts> FactsBook::facts(Dim3 b, Dim3 g, std::uint64_
     return known_.emplace(key, std::move(facts)).first->second;
 }
 
+SafetyVerdict FactsBook::verdict(const Launch& reference, const Launch& candidate) {
+    std::shared_ptr<const ReblockingJudge> judge;
+    {
+        const std::lock_guard lock(judging_);    // one follows the reference, the others wait for it
+        for (const Judge& j : judges_)
+            if (j.block == reference.block && j.grid == reference.grid && j.dynamic_shared_bytes == reference.dynamic_shared_bytes) judge = j.judge;
+        if (!judge) {
+            judge = std::make_shared<const ReblockingJudge>(code_, reference, !subject_.reference_given);
+            judges_.push_back({reference.block, reference.grid, reference.dynamic_shared_bytes, judge});
+        }
+    }
+    return judge->judge(candidate);
+}
+
 }  // namespace flipflop::advise

@@ -76,6 +76,8 @@ public:
     /// `taken`: an assumed probability of branches on data, in place of the subject's own policy.
     [[nodiscard]] std::shared_ptr<const LaunchFacts> facts(Dim3 block, Dim3 grid, std::uint64_t dynamic_shared_bytes, std::optional<double> taken = {});
     [[nodiscard]] Launch launch(Dim3 block, Dim3 grid, std::uint64_t dynamic_shared_bytes) const;
+    /// Whether `candidate` computes what `reference` does. The reference is followed once.
+    [[nodiscard]] SafetyVerdict verdict(const Launch& reference, const Launch& candidate);
     [[nodiscard]] const Subject& subject() const { return subject_; }
     [[nodiscard]] const KernelCode& code() const { return code_; }
 
@@ -84,8 +86,10 @@ private:
     const Evaluator& evaluator_;
     const Subject& subject_;
     std::optional<std::uint64_t> budget_;
-    std::mutex mutex_;
+    std::mutex mutex_, judging_;
     std::map<std::vector<std::uint64_t>, std::shared_ptr<const LaunchFacts>> known_;
+    struct Judge { Dim3 block, grid; std::uint64_t dynamic_shared_bytes{}; std::shared_ptr<const ReblockingJudge> judge; };
+    std::vector<Judge> judges_;                   ///< by reference launch: GPUs may differ in it
     std::vector<std::unique_ptr<Launch>> idle_;   ///< launches hold whole arrays (--data): one a thread, used again and again
 };
 

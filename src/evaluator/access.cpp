@@ -4,20 +4,6 @@
 #include "evaluator/machine.hpp"
 
 namespace flipflop::eval {
-namespace {
-
-struct Window { ptx::Space space{}; u64 base{}; };
-
-Window window_of(const AddressMap& map, u64 address) {
-    if (address - map.shared_window < map.window_bytes) return {ptx::Space::shared, map.shared_window};
-    if (address - map.local_window < map.window_bytes) return {ptx::Space::local, map.local_window};
-    if (address - map.constant_window < map.window_bytes) return {ptx::Space::constant, map.constant_window};
-    if (address - map.parameter_window < map.window_bytes) return {ptx::Space::param, map.parameter_window};
-    return {ptx::Space::global, 0};
-}
-
-}  // namespace
-
 Machine::Located Machine::locate(const Value& base, const MemoryOp& m, u32 mask, bool& crosses) {
     Located at;
     at.space = m.space;
@@ -26,7 +12,7 @@ Machine::Located Machine::locate(const Value& base, const MemoryOp& m, u32 mask,
     const u64 wrap = p_.module->address_size == 32 ? 0xffffffffu : ~u64{0};
     for (unsigned l = 0; l < kLanes; ++l) at.address[l] = (base.lane[l] + static_cast<u64>(m.offset)) & wrap;
     if (m.space != ptx::Space::generic || !at.known) return at;
-    const Window w = window_of(p_.map, at.address[static_cast<unsigned>(std::countr_zero(at.known))]);
+    const SpaceWindow w = window_of(p_.map, at.address[static_cast<unsigned>(std::countr_zero(at.known))]);
     at.space = w.space;
     for (u32 lanes = at.known; lanes; lanes &= lanes - 1) {
         u64& address = at.address[static_cast<unsigned>(std::countr_zero(lanes))];

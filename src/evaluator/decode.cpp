@@ -148,11 +148,23 @@ bool Decoder::simple(Op op, Type type) {
     return true;
 }
 
+/// Every register the instruction reads but its guard and `except`.
+void Decoder::list_reads(MicroOp& op, u32 except) {
+    std::vector<u32> slots;
+    for (const ptx::RegId r : function_.code->ir.reads(index_)) {
+        const u32 slot = slots_.reg(r);
+        if (slot != op.guard && slot != except) slots.push_back(slot);
+    }
+    op.list_count = static_cast<u32>(slots.size());
+    op.list = add_list(slots);
+}
+
 void Decoder::unknown_results() {
     const auto writes = function_.code->ir.writes(index_);
     for (const ptx::RegId r : writes) {
         MicroOp& m = emit(Op::unknown, Type::b64);
         m.dst[0] = slots_.reg(r);
+        list_reads(m, kNone);
     }
 }
 
@@ -358,6 +370,7 @@ void Decoder::exchange() {
         m.dst[0] = destination(operands_[0]);
         if (first == 2) m.dst[1] = destination(operands_[1]);
         sources(m, first, count, form_->opcode == Opcode::vote ? Type::pred : Type::b32);
+        if (form_->sync && first + count < operands_.size()) m.src[3] = source(operands_[first + count], Type::b32).slot;
         return &m;
     };
     const auto pick = [&](MicroOp* m, std::span<const std::string_view> names) {
@@ -536,8 +549,17 @@ void Decoder::translate(u32 index, std::vector<MicroOp>& out) {
         m.mode = 1;
         if (form_->opcode == Opcode::bar_arrive || form_->has("arrive")) m.mode = 0;
         if (form_->opcode == Opcode::barrier_cluster) m.mode = 0;
+        const std::size_t first = form_->results ? 1 : 0;
+        for (std::size_t k = 0; k < 2 && first + k < operands_.size(); ++k)
+            if (operands_[first + k].kind == OperandKind::reg || operands_[first + k].kind == OperandKind::immediate)
+                m.src[k] = source(operands_[first + k], Type::u32).slot;
         if (m.mode == 1) ++program_.barriers;
         if (m.mode == 0) out.pop_back();
+        return;
+    }
+    case Opcode::bar_warp: {
+        MicroOp& m = emit(Op::unknown, Type::b32);     // writes nothing: kept only where every instruction is
+        if (!operands_.empty()) m.src[3] = source(operands_[0], Type::b32).slot;
         return;
     }
     case Opcode::bra: case Opcode::brx_idx: case Opcode::ret: case Opcode::exit_: case Opcode::trap: return;

@@ -58,6 +58,7 @@ private:
     void sources(MicroOp& op, std::size_t first, std::size_t count, ptx::Type type);
     void arithmetic();
     void unknown_results();
+    void list_reads(MicroOp& op, u32 except);
     void move();
     void convert();
     void compare();

@@ -147,6 +147,7 @@ void Decoder::memory() {
         }
         if (m.kind == AccessKind::tensor) m.address = kNone;
         if (plain_load || plain_store) load_or_store(op, m);
+        else list_reads(op, m.address);
         op.payload = static_cast<u32>(program_.memory.size());
         if (m.address != kNone) { op.src[0] = m.address; op.sources = 1; }
         if (m.size != kNone) { op.src[1] = m.size; op.sources = 2; if (op.src[0] == kNone) op.src[0] = m.size; }

@@ -71,6 +71,9 @@ private:
         case Op::load:
             if (program_.memory[op.payload].access >= 0) return true;
             break;
+        case Op::unknown:
+            if (op.dst[0] == kNone) return whole_;
+            break;
         default: break;
         }
         bool kept = false;

@@ -10,21 +10,10 @@
 #include <vector>
 
 #include "evaluator/memory_state.hpp"
+#include "evaluator/place.hpp"
 #include "evaluator/trace.hpp"
 
 namespace flipflop::eval {
-
-/// A set of warps of a block whose thread indices are linear along two axes.
-struct WarpGroup {
-    u32 first{};                             ///< linear warp index of the corner
-    std::array<u32, kWarpAxes> count{1, 1};
-    std::array<std::array<i64, 3>, kWarpAxes> tid_step{};  ///< [axis][x, y, z]
-    std::array<i64, kWarpAxes> warp_step{};
-    u32 valid{kAllLanes};                    ///< lanes that are threads of the block
-};
-[[nodiscard]] std::vector<WarpGroup> group_warps(const Dim3& block, bool one_by_one);
-
-struct Place { std::array<u64, 3> block{}; std::array<u32, kWarpAxes> warp{}; };
 
 /// Sees every operation just after it was carried out; for value domains beside the one of addresses.
 class Machine;

@@ -44,9 +44,10 @@ struct MicroOp {
     std::uint8_t mode{};                     ///< shfl/vote/prmt/shf/redux variant, see decode.cpp
     std::uint8_t sources{};                  ///< how many of src are used
     u32 dst[2]{kNone, kNone};
-    u32 src[4]{kNone, kNone, kNone, kNone};
+    u32 src[4]{kNone, kNone, kNone, kNone};  ///< src[3] of an exchange: the member mask; barrier: src[0] id, src[1] threads
     u32 guard{kNone};
-    u32 list{}, list_count{};                ///< slots of a vector, children of a pack, call arguments
+    u32 list{}, list_count{};                ///< slots of a vector, children of a pack, call arguments; of `unknown` and
+                                             ///< `access`: the registers read, for provenance
     u32 instruction{};                       ///< index within the function
     u32 payload{};                           ///< unit, memory descriptor, call descriptor
     i64 immediate{};
@@ -133,6 +134,16 @@ struct AddressMap {
     struct Object { u64 address{}, bytes{}; u32 symbol{}; };
     std::vector<Object> constants, globals;  ///< with initialisers or data, by address
 };
+
+/// The space that a generic address lies in, and where that space's window begins.
+struct SpaceWindow { ptx::Space space{}; u64 base{}; };
+[[nodiscard]] inline SpaceWindow window_of(const AddressMap& map, u64 address) {
+    if (address - map.shared_window < map.window_bytes) return {ptx::Space::shared, map.shared_window};
+    if (address - map.local_window < map.window_bytes) return {ptx::Space::local, map.local_window};
+    if (address - map.constant_window < map.window_bytes) return {ptx::Space::constant, map.constant_window};
+    if (address - map.parameter_window < map.window_bytes) return {ptx::Space::param, map.parameter_window};
+    return {ptx::Space::global, 0};
+}
 
 struct Program {
     const KernelCode* code{};
