@@ -2,6 +2,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include <unistd.h>
+
 #include "catch.hpp"
 #include "flipflop/gate_report.hpp"
 #include "gate_support.hpp"
@@ -135,7 +137,7 @@ TEST_CASE("A waiver without owner or end is a warning", "[gate]") {
 }
 
 TEST_CASE("The policy is looked for up to the root of the repository", "[gate]") {
-    const fs::path root = fs::temp_directory_path() / ("flipflop-gate-" + std::to_string(static_cast<unsigned long>(std::hash<std::string>{}(FLIPFLOP_SOURCE_DIR))));
+    const fs::path root = fs::temp_directory_path() / ("flipflop-gate-" + std::to_string(static_cast<unsigned long>(getpid())));
     fs::remove_all(root);
     const fs::path inner = root / "repo" / "kernels" / "deep";
     fs::create_directories(inner);
@@ -150,9 +152,9 @@ TEST_CASE("The policy is looked for up to the root of the repository", "[gate]")
     write(root / "config" / "flipflop" / "flipflop.toml");
     CHECK(found(inner / "a.ptx", inner) == (root / "config" / "flipflop" / "flipflop.toml").string());
     write(root / "repo" / "flipflop.toml");
-    CHECK(fs::weakly_canonical(found(inner / "a.ptx", root)) == fs::weakly_canonical(root / "repo" / "flipflop.toml"));
+    CHECK(found(inner / "a.ptx", root) == "repo/flipflop.toml");   // as people would write it from there
     write(root / "repo" / "kernels" / "flipflop.toml");
-    CHECK(fs::weakly_canonical(found(inner / "a.ptx", root)) == fs::weakly_canonical(root / "repo" / "kernels" / "flipflop.toml"));
+    CHECK(found(inner / "a.ptx", root) == "repo/kernels/flipflop.toml");
     CHECK(found("-", root / "repo" / "kernels") == "flipflop.toml");
     fs::remove_all(root);
 }
