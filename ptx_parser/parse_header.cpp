@@ -8,7 +8,7 @@
 namespace flipflop::ptx::detail {
 namespace {
 
-constexpr unsigned kNewestMajor = 9, kNewestMinor = 2;
+constexpr unsigned kNewestMajor = 9;
 
 struct TargetRow {
     std::uint32_t number;
@@ -166,10 +166,10 @@ void Parser::parse_version() {
         report(Code::bad_version, at, fmt::format("there is no PTX {}.{}; the last {}.x is {}.{}", m.version_major, m.version_minor, m.version_major, m.version_major, last_minor[m.version_major]));
         return;
     }
-    if (m.version_major > kNewestMajor || (m.version_major == kNewestMajor && m.version_minor > kNewestMinor))
+    // New minor versions add instructions, and those are named one by one when they are met; a new major one may change more.
+    if (m.version_major > kNewestMajor)
         report(Code::unknown_version, at,
-               fmt::format("PTX {}.{} is newer than the instruction table ({}.{}); what is new in it counts as unknown", m.version_major, m.version_minor,
-                           kNewestMajor, kNewestMinor));
+               fmt::format("PTX {}.{} is newer than the instruction table ({}.x); what is new in it counts as unknown", m.version_major, m.version_minor, kNewestMajor));
 }
 
 void Parser::parse_target() {

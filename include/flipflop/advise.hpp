@@ -54,6 +54,8 @@ struct AnalyzeOptions {
     PtxasUse ptxas{PtxasUse::automatic};
     std::string ptxas_log;
     bool full_detail{};
+    /// The reference launch counts as the team's own (the gate): findings are about it, and it comes in full detail.
+    bool own_launch{};
     unsigned threads{1};
     Environment environment;
 };

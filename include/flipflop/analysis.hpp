@@ -38,6 +38,7 @@ struct ConfigResult {
     bool pareto{}, kept{}, recommended{};
     std::optional<std::uint32_t> rank;       ///< 1 = best by the objective; empty when not launchable
     bool is_current{}, is_heuristic{};
+    bool is_reference{};                     ///< what `safe` is judged against: today's launch, else the assumed one
 };
 
 struct Assumption {
@@ -134,6 +135,7 @@ struct ModuleSummary {
     std::string name, ptx_version, target;
     std::uint32_t address_size{64}, lines{};
     bool line_table{};
+    std::string producer;                    ///< who wrote the PTX, by its own header ("CUDA 13.0.88"), or empty
     std::vector<Diagnostic> diagnostics;
 };
 

@@ -144,6 +144,7 @@ struct KernelFacts {
     std::string id;                ///< short and stable, derived from the mangled name
     std::string name, demangled, short_name;
     std::string module, target;
+    std::string fingerprint;       ///< of the code, whatever it is called (passes/fingerprint.hpp)
     std::optional<SourceLine> source;
     std::uint32_t ptx_line{};
     LaunchBounds bounds;

@@ -11,6 +11,7 @@
 #include "flipflop/evaluator.hpp"
 #include "gpu_result.hpp"
 #include "parallel.hpp"
+#include "producer.hpp"
 #include "passes/names.hpp"
 #include "select_kernels.hpp"
 
@@ -53,6 +54,7 @@ ModuleSummary summary_of(const ptx::Module& module) {
     summary.address_size = module.address_size;
     summary.lines = module.line_count;
     summary.line_table = !module.locations.empty() || !module.files.empty();
+    if (module.text) summary.producer = producer_of(*module.text);
     return summary;
 }
 
@@ -82,7 +84,7 @@ Parsed parse_inputs(const std::vector<Input>& inputs, Analysis& analysis) {
                 }
             }
             // A text that gives no module still has something to say.
-            if (summary.modules.size() == first) summary.modules.push_back(ModuleSummary{text.name, {}, {}, 64, 0, false, {}});
+            if (summary.modules.size() == first) summary.modules.push_back(ModuleSummary{text.name, {}, {}, 64, 0, false, {}, {}});
             summary.modules[first].diagnostics = std::move(result.diagnostics);
         }
         analysis.inputs.push_back(std::move(summary));
@@ -159,7 +161,7 @@ Result<KernelAnalysis> analyse_one(const KernelPlace& place, KernelCode& code, c
     analysis.parameter_values = subject.arguments.words;
     const Evaluator evaluator(code);
     FactsBook book(code, evaluator, subject, options.launch.blocks.empty() ? std::optional(kSearchBudget) : std::nullopt);
-    ResultOptions result_options{options.objective, plan.points, options.full_detail, threads};
+    ResultOptions result_options{options.objective, plan.points, options.full_detail, options.own_launch, threads};
     for (std::size_t i = 0; i < plan.gpus.size(); ++i) {
         const GpuProfile& gpu = plan.gpus[i];
         auto resources = plan.compiler->resources(code, *place.module, gpu);

@@ -68,6 +68,7 @@ Tried try_all(const Stage& stage, const ResultOptions& options) {
         tried.trials[i] = try_block(stage, w.block, w.grid, facts_anyway);
         tried.trials[i].is_current = w.current;
         tried.trials[i].is_heuristic = w.heuristic;
+        tried.trials[i].is_reference = w.reference;
     });
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         if (wanted[i].heuristic) tried.heuristic = i;
@@ -131,7 +132,8 @@ ConfigResult config_of(const Stage& stage, const Candidate& candidate, const Res
     config.rank = candidate.rank;
     config.is_current = trial.is_current;
     config.is_heuristic = trial.is_heuristic;
-    config.full_detail = named || config.kept || config.is_current || config.is_heuristic || options.full_detail;
+    config.is_reference = trial.is_reference;
+    config.full_detail = named || config.kept || config.is_current || config.is_heuristic || options.full_detail || (options.own_launch && config.is_reference);
     if (!config.full_detail) drop_detail(config);
     else if (config.predicted) {
         const std::optional<double> chance = config.predicted->p_within_5pct;
@@ -177,10 +179,10 @@ std::vector<Assumption> all_assumptions(const Stage& stage, const ResultOptions&
 }
 
 /// The team's own launch where one was named, else the recommended one.
-const Candidate* launch_in_question(const std::vector<Candidate>& candidates, bool named, const Candidate* best) {
+const Candidate* launch_in_question(const std::vector<Candidate>& candidates, bool named, bool own_launch, const Candidate* best) {
     if (named) return candidates.front().predicted ? &candidates.front() : best;
     for (const Candidate& c : candidates)
-        if (c.trial->is_current && c.predicted) return &c;
+        if ((c.trial->is_current || (own_launch && c.trial->is_reference)) && c.predicted) return &c;
     return best;
 }
 
@@ -259,7 +261,7 @@ Result<KernelResult> result_on_gpu(const Stage& stage, const ResultOptions& opti
     result.resources = stage.resources;
     result.space = space_of(candidates);
     result.reblocking = reblocking_of(stage, reference, best);
-    const Candidate* question = launch_in_question(candidates, tried.named, best);
+    const Candidate* question = launch_in_question(candidates, tried.named, options.own_launch, best);
     result.assumptions = all_assumptions(stage, options, question ? question->trial : nullptr);
     const OperatingPoint& point = options.points[best ? best->point : 0];
     const Baseline heuristic = baseline_of(stage, tried.trials[tried.heuristic], point);

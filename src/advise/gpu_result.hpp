@@ -11,6 +11,7 @@ struct ResultOptions {
     Objective objective{Objective::time};
     std::vector<OperatingPoint> points;      ///< at least one; the first is where findings and baselines are looked at
     bool full_detail{};
+    bool own_launch{};                       ///< AnalyzeOptions::own_launch
     unsigned threads{1};
 };
 

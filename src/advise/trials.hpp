@@ -34,7 +34,7 @@ struct Trial {
     Occupancy occupancy;
     std::shared_ptr<const LaunchFacts> facts;            ///< empty when the grid is not known
     std::shared_ptr<const LaunchFacts> taken, not_taken; ///< the two policies, when branches depend on data
-    bool is_current{}, is_heuristic{};
+    bool is_current{}, is_heuristic{}, is_reference{};
     std::optional<Diagnostic> broken;        ///< an expression without an answer: the whole run is a usage error
 };
 

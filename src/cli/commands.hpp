@@ -23,6 +23,8 @@ inline constexpr int kInternalError = 70;
 
 // `result` must outlive the application's parse. A new command: its line here and its line in main.cpp.
 void add_analyze_command(CLI::App& app, CommandResult& result);
+void add_baseline_command(CLI::App& app, CommandResult& result);
+void add_check_command(CLI::App& app, CommandResult& result);
 void add_explain_command(CLI::App& app, CommandResult& result);
 void add_gpus_command(CLI::App& app, CommandResult& result);
 void add_inspect_command(CLI::App& app, CommandResult& result);

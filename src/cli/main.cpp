@@ -23,6 +23,8 @@ void add_commands(CLI::App& app, CommandResult& result) {
     add_analyze_command(app, result);
     add_inspect_command(app, result);
     add_explain_command(app, result);
+    add_baseline_command(app, result);
+    add_check_command(app, result);
     add_gpus_command(app, result);
     add_occupancy_command(app, result);
 }

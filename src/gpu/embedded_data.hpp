@@ -13,4 +13,7 @@ struct EmbeddedFile {
 
 [[nodiscard]] std::span<const EmbeddedFile> embedded_files();
 
+/// Twelve hexadecimal digits of the sources that predictions come from: builds with equal ones predict alike.
+[[nodiscard]] std::string_view model_version();
+
 }  // namespace flipflop

@@ -3,6 +3,7 @@
 
 #include "flipflop/passes.hpp"
 #include "passes/accesses.hpp"
+#include "passes/fingerprint.hpp"
 #include "passes/names.hpp"
 #include "passes/parameters.hpp"
 #include "passes/resources.hpp"
@@ -123,6 +124,7 @@ KernelCode analyse_kernel(const ptx::Module& module, std::uint32_t entry) {
         unknown += function.unknown_instructions;
     }
     if (facts.instructions > 0) facts.mix.unknown_share = static_cast<double>(unknown) / facts.instructions;
+    facts.fingerprint = code_fingerprint(module, tree);
     list_accesses(module, tree, code);
     list_loops(module, code);
     facts.resources.complete = !incomplete;

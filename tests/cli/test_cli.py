@@ -574,14 +574,17 @@ class Determinism(Case):
 
 
 
-
-if __name__ == "__main__":
+def main(module):
+    """Runs the classes named on the command line, or all of `module`."""
     names = sys.argv[1:]
     loader = unittest.TestLoader()
-    module = sys.modules[__name__]
     suite = loader.loadTestsFromNames(names, module) if names else loader.loadTestsFromModule(module)
     result = unittest.TextTestRunner(verbosity=1).run(suite)
     for test, reason in result.skipped:
         print(f"skipped {test.id()}: {reason}")
     everything_skipped = result.testsRun > 0 and len(result.skipped) == result.testsRun
     sys.exit(77 if everything_skipped else 0 if result.wasSuccessful() else 1)
+
+
+if __name__ == "__main__":
+    main(sys.modules[__name__])

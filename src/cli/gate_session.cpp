@@ -1,0 +1,138 @@
+#include "cli/gate_session.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+
+namespace flipflop::cli {
+namespace {
+
+std::string variable(const char* name) {
+    const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): before any thread starts
+    return value != nullptr ? value : "";
+}
+
+/// Describes the launch, or how it is looked at; the rest of the options does not change what is predicted.
+bool describes_launch(const CLI::Option& option) {
+    const std::string name = option.get_name();
+    if (name == "--kernel" || option.get_group() == "Launch") { return true; }
+    if (option.get_group() == "Data") { return true; }
+    return name == "--sms" || name == "--clock" || name == "--power-limit" || name == "--cache-state";
+}
+
+}  // namespace
+
+std::vector<std::string> given_launch_options(const CLI::App& command) {
+    std::vector<std::string> given;
+    for (const CLI::Option* option : command.get_options()) {
+        if (option->count() == 0 || !describes_launch(*option)) { continue; }
+        const std::string name = option->get_name();
+        if (option->get_expected_min() == 0) {   // a flag
+            given.push_back(name);
+            continue;
+        }
+        for (const std::string& value : option->results()) {
+            const bool is_default = (name == "--cache-state" && value == "warm") || (name == "--objective" && value == "time");
+            if (!is_default) { given.push_back(name + "=" + value); }
+        }
+    }
+    // Blocks stay in their order: the first is the team's own.
+    std::stable_sort(given.begin(), given.end(), [](const std::string& a, const std::string& b) {
+        const bool blocks = a.starts_with("--block=") && b.starts_with("--block=");
+        return !blocks && a < b;
+    });
+    return given;
+}
+
+Result<void> apply_launch_options(const std::vector<std::string>& options, const std::string& baseline, LaunchArguments& launch) {
+    CLI::App reader;
+    reader.add_option("--block", launch.blocks)->allow_extra_args(false)->group("Launch");
+    add_launch_options(reader, launch);
+    std::vector<std::string> reversed(options.rbegin(), options.rend());   // CLI11 takes them from the back
+    try {
+        reader.parse(reversed);
+        return {};
+    } catch (const CLI::ParseError& error) {
+        Diagnostic d;
+        d.id = "FF0780";
+        d.file = baseline;
+        d.message = fmt::format("the launch options in the baseline cannot be used: {}", error.what());
+        d.help = "write it again: flipflop baseline INPUT... -o FILE";
+        return tl::unexpected(std::move(d));
+    }
+}
+
+std::optional<Analysis> analyze_for_gate(const std::vector<std::string>& paths, const AnalyzeOptions& options, Complaints& complaints, int& code) {
+    const std::vector<Input> inputs = read_inputs(paths, complaints);
+    if (inputs.empty()) {
+        code = kInputError;
+        return {};
+    }
+    AnalyzeOptions own = options;
+    own.own_launch = true;
+    Result<Analysis> analysis = analyze(inputs, own);
+    if (!analysis) {
+        complaints.say(analysis.error());
+        code = exit_code_of(analysis.error());
+        return {};
+    }
+    for (const InputSummary& input : analysis->inputs) {
+        complaints.say(input.diagnostics);
+        for (const ModuleSummary& module : input.modules) { complaints.say(module.diagnostics); }
+    }
+    complaints.say(analysis->notes);
+    if (analysis->kernels.empty()) {
+        if (complaints.errors() == 0) {
+            Diagnostic none;
+            none.id = "FF0810";
+            none.file = paths.front();
+            none.message = "no kernel was analysed: that is never a pass";
+            complaints.say(none);
+        }
+        code = kInputError;
+        return {};
+    }
+    return std::move(*analysis);
+}
+
+void add_policy_options(CLI::App& command, PolicyArguments& arguments) {
+    auto* const file = command.add_option("--policy", arguments.file, "thresholds, budgets and waivers; else flipflop.toml from the input up to the root of its repository")
+                           ->type_name("FILE")->group("Gate");
+    command.add_flag("--no-policy", arguments.none, "the defaults, whatever flipflop.toml says")->excludes(file)->group("Gate");
+}
+
+Result<gate::Policy> load_policy(const PolicyArguments& arguments, const std::string& first_input, Complaints& complaints) {
+    if (arguments.none) { return gate::Policy{}; }
+    std::string file = arguments.file;
+    if (file.empty()) {
+        std::string config = variable("XDG_CONFIG_HOME");
+        if (config.empty() && !variable("HOME").empty()) { config = variable("HOME") + "/.config"; }
+        std::error_code error;
+        file = gate::find_policy(first_input, std::filesystem::current_path(error).string(), config);
+    }
+    if (file.empty()) { return gate::Policy{}; }
+    Result<gate::Policy> policy = gate::read_policy(file);
+    if (policy) { complaints.say(policy->warnings); }
+    return policy;
+}
+
+std::string today() {
+    std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+    if (const std::string epoch = variable("SOURCE_DATE_EPOCH"); !epoch.empty()) {
+        char* end = nullptr;
+        const long long seconds = std::strtoll(epoch.c_str(), &end, 10);
+        if (*end == '\0') { now = static_cast<std::time_t>(seconds); }
+    }
+    std::tm day{};
+    if (gmtime_r(&now, &day) == nullptr) { return {}; }
+    return fmt::format("{:04}-{:02}-{:02}", day.tm_year + 1900, day.tm_mon + 1, day.tm_mday);
+}
+
+}  // namespace flipflop::cli

@@ -1,0 +1,303 @@
+// flipflop.toml: thresholds, budgets, waivers and rules that a team keeps beside its code. Every key is known or an error:
+// a typo in a gate's configuration must not quietly open the gate.
+#include <algorithm>
+#include <cmath>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include "advise/select_kernels.hpp"
+#include "flipflop/advise.hpp"
+#include "flipflop/gate.hpp"
+#include "gpu/names.hpp"
+
+namespace flipflop::gate {
+namespace {
+
+/// The first thing that is wrong ends the reading.
+struct Wrong { toml::source_position at; std::string message, help; };
+
+toml::source_position place(const toml::node& node) { return node.source().begin; }
+
+std::string list_of(const std::vector<std::string>& words) {
+    std::string out;
+    for (const std::string& word : words) { out += (out.empty() ? "" : ", ") + word; }
+    return out;
+}
+
+[[noreturn]] void unknown_word(toml::source_position at, const std::string& message, const std::string& word, const std::vector<std::string>& known) {
+    const std::string near = profile::did_you_mean_text(word, known);
+    throw Wrong{at, message, near.empty() ? "known are " + list_of(known) : near};
+}
+
+void only_known_keys(const toml::table& table, const std::string& where, const std::vector<std::string>& known) {
+    for (const auto& [key, value] : table) {
+        const std::string name(key.str());
+        if (std::find(known.begin(), known.end(), name) == known.end()) {
+            unknown_word(key.source().begin, fmt::format("there is no key '{}' {}", name, where), name, known);
+        }
+    }
+}
+
+std::string text_of(const toml::node& node, std::string_view key) {
+    const auto text = node.value_exact<std::string>();
+    if (!text) { throw Wrong{place(node), fmt::format("'{}' is a text in quotes", key), {}}; }
+    return *text;
+}
+
+double number_of(const toml::node& node, std::string_view key) {
+    const auto number = node.is_number() ? node.value<double>() : std::nullopt;
+    if (!number || !std::isfinite(*number) || *number < 0) { throw Wrong{place(node), fmt::format("'{}' is a number of at least 0", key), {}}; }
+    return *number;
+}
+
+/// 0.05 or "5%".
+double share_of(const toml::node& node, std::string_view key) {
+    if (const auto text = node.value_exact<std::string>()) {
+        double value{};
+        const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+        std::string_view rest(end, static_cast<std::size_t>(text->data() + text->size() - end));
+        if (rest.starts_with(' ')) { rest.remove_prefix(1); }
+        if (error == std::errc{} && rest == "%" && std::isfinite(value) && value >= 0) { return value / 100; }
+        throw Wrong{place(node), fmt::format("'{}' is a share, such as 0.05 or \"5%\"", key), {}};
+    }
+    return number_of(node, key);
+}
+
+Metric metric_of(const toml::node& node) {
+    const std::string name = text_of(node, "metric");
+    const auto found = std::find(kMetricNames.begin(), kMetricNames.end(), name);
+    if (found == kMetricNames.end()) {
+        unknown_word(place(node), fmt::format("there is no metric '{}'", name), name, std::vector<std::string>(kMetricNames.begin(), kMetricNames.end()));
+    }
+    return static_cast<Metric>(found - kMetricNames.begin());
+}
+
+std::string pattern_of(const toml::node& node) {
+    std::string pattern = text_of(node, "match");
+    if (pattern.empty()) { throw Wrong{place(node), "'match' is empty", "\"*\" matches every kernel"}; }
+    if (const auto tried = advise::select_kernels({}, {pattern}); !tried && tried.error().id == "FF0702") { throw Wrong{place(node), tried.error().message, {}}; }
+    return pattern;
+}
+
+/// "a100" as --gpu knows it, turned into the board's name; else a glob against names.
+std::string gpu_of(const toml::node& node) {
+    std::string name = text_of(node, "gpu");
+    if (name.find_first_of("*?[") != std::string::npos) { return name; }
+    const Result<GpuProfile> gpu = load_gpu(name);
+    if (!gpu) { throw Wrong{place(node), gpu.error().message, gpu.error().help}; }
+    return gpu->name;
+}
+
+std::vector<std::string> texts_of(const toml::node& node, std::string_view key) {
+    std::vector<std::string> out;
+    if (const toml::array* const list = node.as_array()) {
+        for (const toml::node& item : *list) { out.push_back(text_of(item, key)); }
+    } else {
+        out.push_back(text_of(node, key));
+    }
+    return out;
+}
+
+/// Calls `read` for each table of [[name]]; a plain [name] counts as one.
+template <class F>
+void each_table(const toml::table& root, const std::string& name, F&& read) {
+    const toml::node* const node = root.get(name);
+    if (node == nullptr) { return; }
+    if (const toml::table* const table = node->as_table()) {
+        read(*table);
+        return;
+    }
+    const toml::array* const list = node->as_array();
+    if (list == nullptr) { throw Wrong{place(*node), fmt::format("'{}' is a list of tables", name), fmt::format("write [[{}]]", name)}; }
+    for (const toml::node& item : *list) {
+        const toml::table* const table = item.as_table();
+        if (table == nullptr) { throw Wrong{place(item), fmt::format("'{}' is a list of tables", name), fmt::format("write [[{}]]", name)}; }
+        read(*table);
+    }
+}
+
+ThresholdRule threshold_of(const toml::table& table) {
+    only_known_keys(table, "in [[thresholds]]", {"match", "gpu", "metric", "relative", "absolute", "direction", "off", "uncertain"});
+    ThresholdRule rule;
+    if (const auto* node = table.get("match")) { rule.match = pattern_of(*node); }
+    if (const auto* node = table.get("gpu")) { rule.gpu = gpu_of(*node); }
+    const toml::node* const metric = table.get("metric");
+    if (metric == nullptr) { throw Wrong{place(table), "a threshold names no metric", "metric = \"time_us\", or a list of them"}; }
+    if (const toml::array* const list = metric->as_array()) {
+        for (const toml::node& item : *list) { rule.metrics.push_back(metric_of(item)); }
+    } else {
+        rule.metrics.push_back(metric_of(*metric));
+    }
+    if (const auto* node = table.get("relative")) { rule.relative = share_of(*node, "relative"); }
+    if (const auto* node = table.get("absolute")) { rule.absolute = number_of(*node, "absolute"); }
+    if (const auto* node = table.get("direction")) {
+        const std::string word = text_of(*node, "direction");
+        if (word != "up" && word != "down" && word != "both") { unknown_word(place(*node), fmt::format("there is no direction '{}'", word), word, {"up", "down", "both"}); }
+        rule.direction = word == "up" ? Direction::up : word == "down" ? Direction::down : Direction::both;
+    }
+    if (const auto* node = table.get("off")) {
+        const auto off = node->value_exact<bool>();
+        if (!off) { throw Wrong{place(*node), "'off' is true or false", {}}; }
+        rule.off = *off;
+    }
+    if (const auto* node = table.get("uncertain")) {
+        const std::string word = text_of(*node, "uncertain");
+        if (word != "warn" && word != "fail") { unknown_word(place(*node), fmt::format("'uncertain' is not '{}'", word), word, {"warn", "fail"}); }
+        rule.uncertain_fails = word == "fail";
+    }
+    if (!rule.off && !rule.relative && !rule.absolute) {
+        throw Wrong{place(table), "a threshold sets no limit", "relative = \"5%\", absolute = 2.0 (in the metric's unit), or off = true"};
+    }
+    return rule;
+}
+
+BudgetRule budget_of(const toml::table& table) {
+    only_known_keys(table, "in [[budgets]]", {"match", "gpu", "metric", "max", "min"});
+    BudgetRule rule;
+    rule.line = place(table).line;
+    if (const auto* node = table.get("match")) { rule.match = pattern_of(*node); }
+    if (const auto* node = table.get("gpu")) { rule.gpu = gpu_of(*node); }
+    const toml::node* const metric = table.get("metric");
+    if (metric == nullptr) { throw Wrong{place(table), "a budget names no metric", "metric = \"registers\""}; }
+    rule.metric = metric_of(*metric);
+    if (const auto* node = table.get("max")) { rule.max = number_of(*node, "max"); }
+    if (const auto* node = table.get("min")) { rule.min = number_of(*node, "min"); }
+    if (!rule.max && !rule.min) { throw Wrong{place(table), "a budget sets no limit", "max = 64, or min = 0.5"}; }
+    return rule;
+}
+
+/// A TOML date, or the same as a text.
+std::string day_of(const toml::node& node) {
+    toml::date date{};
+    if (const auto whole = node.value_exact<toml::date>()) {
+        date = *whole;
+    } else if (const auto moment = node.value_exact<toml::date_time>()) {
+        date = moment->date;
+    } else {
+        const std::string text = node.value_exact<std::string>().value_or("");
+        unsigned year{}, month{}, day{};
+        char rest{};
+        if (std::sscanf(text.c_str(), "%4u-%2u-%2u%c", &year, &month, &day, &rest) != 3 || month < 1 || month > 12 || day < 1 || day > 31) {
+            throw Wrong{place(node), "'expires' is a date", "expires = 2027-01-31"};
+        }
+        date = toml::date{year, month, day};
+    }
+    return fmt::format("{:04}-{:02}-{:02}", static_cast<unsigned>(date.year), static_cast<unsigned>(date.month), static_cast<unsigned>(date.day));
+}
+
+std::string rule_id_of(const std::string& id, toml::source_position at) {
+    std::vector<std::string> known;
+    for (const RuleInfo& rule : list_rules()) { known.push_back(rule.id); }
+    if (std::find(known.begin(), known.end(), id) == known.end()) {
+        const std::string near = profile::did_you_mean_text(id, known);
+        throw Wrong{at, fmt::format("there is no rule '{}'", id), near.empty() ? "flipflop rules lists them" : near};
+    }
+    return id;
+}
+
+Waiver waiver_of(const toml::table& table, std::vector<Diagnostic>& warnings, const std::string& file) {
+    only_known_keys(table, "in [[waivers]]", {"match", "gpu", "rule", "metric", "reason", "owner", "expires"});
+    Waiver waiver;
+    const auto at = place(table);
+    waiver.line = at.line;
+    const toml::node* const match = table.get("match");
+    if (match == nullptr) { throw Wrong{at, "a waiver names no kernel", "match = \"gemm*\""}; }
+    waiver.match = pattern_of(*match);
+    if (const auto* node = table.get("gpu")) { waiver.gpu = gpu_of(*node); }
+    if (const auto* node = table.get("metric")) { waiver.metric = metric_of(*node); }
+    if (const auto* node = table.get("rule")) { waiver.rule = rule_id_of(text_of(*node, "rule"), place(*node)); }
+    if (waiver.metric.has_value() == !waiver.rule.empty()) { throw Wrong{at, "a waiver is for one metric or one rule", "metric = \"time_us\", or rule = \"FF101\""}; }
+    if (const auto* node = table.get("reason")) { waiver.reason = text_of(*node, "reason"); }
+    if (waiver.reason.find_first_not_of(" \t\r\n") == std::string::npos) {
+        throw Wrong{at, "a waiver gives no reason", "reason = \"why this is accepted\""};
+    }
+    if (const auto* node = table.get("owner")) { waiver.owner = text_of(*node, "owner"); }
+    if (const auto* node = table.get("expires")) { waiver.expires = day_of(*node); }
+    if (waiver.owner.empty() || waiver.expires.empty()) {
+        Diagnostic d;
+        d.id = "FF0782";
+        d.severity = Severity::warning;
+        d.file = file;
+        d.at = {at.line, at.column};
+        d.message = fmt::format("a waiver {}", waiver.owner.empty() ? (waiver.expires.empty() ? "has no owner and never expires" : "has no owner") : "never expires");
+        d.help = waiver.owner.empty() ? "owner = \"who answers for it\"" : "expires = 2027-01-31";
+        warnings.push_back(std::move(d));
+    }
+    return waiver;
+}
+
+void read_rules(const toml::table& root, Policy& policy) {
+    const toml::node* const node = root.get("rules");
+    if (node == nullptr) { return; }
+    const toml::table* const table = node->as_table();
+    if (table == nullptr) { throw Wrong{place(*node), "'rules' is a table", "[rules] and below it FF101 = \"off\""}; }
+    for (const auto& [key, value] : *table) {
+        const std::string id = rule_id_of(std::string(key.str()), key.source().begin);
+        const std::string word = text_of(value, id);
+        const std::vector<std::string> known{"note", "warning", "error", "off"};
+        const auto found = std::find(known.begin(), known.end(), word);
+        if (found == known.end()) { unknown_word(place(value), fmt::format("a rule is not '{}'", word), word, known); }
+        policy.rules[id] = static_cast<RuleSetting>(found - known.begin());
+    }
+}
+
+Policy policy_of(const toml::table& root, const std::string& name) {
+    Policy policy;
+    policy.file = name;
+    only_known_keys(root, "in a policy", {"gpu", "fail_on", "thresholds", "budgets", "waivers", "rules"});
+    if (const auto* node = root.get("gpu")) { policy.gpus = texts_of(*node, "gpu"); }
+    if (const auto* node = root.get("fail_on")) {
+        const std::string word = text_of(*node, "fail_on");
+        const std::vector<std::string> known{"error", "warning", "note", "never"};
+        if (std::find(known.begin(), known.end(), word) == known.end()) { unknown_word(place(*node), fmt::format("'fail_on' is not '{}'", word), word, known); }
+        policy.fail_on = word;
+    }
+    each_table(root, "thresholds", [&](const toml::table& t) { policy.thresholds.push_back(threshold_of(t)); });
+    each_table(root, "budgets", [&](const toml::table& t) { policy.budgets.push_back(budget_of(t)); });
+    each_table(root, "waivers", [&](const toml::table& t) { policy.waivers.push_back(waiver_of(t, policy.warnings, name)); });
+    read_rules(root, policy);
+    return policy;
+}
+
+Diagnostic complain(const std::string& name, std::string_view text, toml::source_position at, std::string message, std::string help) {
+    Diagnostic d;
+    d.id = "FF0781";
+    d.file = name;
+    d.at = {at.line, at.column};
+    d.message = std::move(message);
+    d.help = std::move(help);
+    std::size_t begin = 0;
+    for (std::uint32_t line = 1; line < at.line && begin != std::string_view::npos; ++line) {
+        begin = text.find('\n', begin);
+        begin += begin != std::string_view::npos;
+    }
+    constexpr std::size_t kLongest = 200;
+    if (at.line > 0 && begin < text.size()) { d.source_line = text.substr(begin, std::min(text.find('\n', begin) - begin, kLongest)); }
+    if (d.source_line.size() < at.column) { d.source_line.clear(); }
+    return d;
+}
+
+}  // namespace
+
+Result<Policy> parse_policy(std::string_view text, const std::string& name) {
+    try {
+        return policy_of(toml::parse(text, name), name);
+    } catch (const toml::parse_error& error) {
+        return tl::unexpected(complain(name, text, error.source().begin, std::string(error.description()), {}));
+    } catch (const Wrong& wrong) {
+        return tl::unexpected(complain(name, text, wrong.at, wrong.message, wrong.help));
+    }
+}
+
+Result<Policy> read_policy(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (!file || file.bad()) { return tl::unexpected(complain(path, {}, {}, "the policy cannot be read", {})); }
+    return parse_policy(text, path);
+}
+
+}  // namespace flipflop::gate

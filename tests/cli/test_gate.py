@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""The gate from outside: baseline, check, diff and rules, as a CI job runs them. test_gate.py [CLASS...], as test_cli.py."""
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from test_cli import AXPY, NO_KERNEL, SOURCE, Case, main, run  # noqa: E402
+
+# The same work by eight times the traffic: neighbours are 32 bytes apart.
+STRIDED = AXPY.replace("mul.wide.s32 %rd5, %r1, 4;", "mul.wide.s32 %rd5, %r1, 32;")
+PTXAS_OFF = ("--ptxas", "off")
+
+
+class GateCase(Case):
+    def setUp(self):
+        super().setUp()
+        os.mkdir(self.path(".git"))  # a repository of its own: no policy from elsewhere
+
+    def baseline(self, *inputs, options=("--gpu", "a100")):
+        self.expect(0, "baseline", *(inputs or (self.axpy,)), *options, *PTXAS_OFF, "-o", self.path("base.json"))
+        return self.path("base.json")
+
+    def check_json(self, code, *arguments, **more):
+        done = self.expect(code, "check", *arguments, *PTXAS_OFF, "--format", "json", **more)
+        return json.loads(done.out), done
+
+    def policy(self, text):
+        return self.file("flipflop.toml", text)
+
+    @staticmethod
+    def change(report, metric, kernel=0):
+        return {c["metric"]: c for c in report["kernels"][kernel]["changes"] if not c["budget"]}.get(metric)
+
+
+class Gate(GateCase):
+    def test_baseline_is_sorted_one_line_a_kernel_and_stable(self):
+        second = self.file("second.ptx", AXPY.replace("axpy", "bravo"))
+        first = self.file("zulu.ptx", AXPY.replace("axpy", "zulu"))
+        path = self.baseline(first, self.axpy, second)
+        with open(path) as file:
+            text = file.read()
+        document = json.loads(text)
+        self.assertEqual(document["schema"], "flipflop.baseline/1")
+        self.assertEqual([k["name"] for k in document["kernels"]], ["axpy", "bravo", "zulu"])
+        lines = [line for line in text.splitlines() if '"fingerprint"' in line]
+        self.assertEqual(len(lines), 3)
+        self.assertNotIn(self.folder.name, text, "no machine paths")
+        # An edit of one kernel changes its line and no other, in whatever order the inputs come.
+        self.file("second.ptx", STRIDED.replace("axpy", "bravo"))
+        self.baseline(second, first, self.axpy)
+        with open(path) as file:
+            now = [line for line in file.read().splitlines() if '"fingerprint"' in line]
+        self.assertEqual([a == b for a, b in zip(lines, now)], [True, False, True])
+
+    def test_nothing_changed_is_one_line(self):
+        base = self.baseline()
+        done = self.expect(0, "check", self.axpy, "--baseline", base, *PTXAS_OFF)
+        self.assertEqual(len(done.out.splitlines()), 1)
+        self.assertIn("nothing changed", done.out)
+        report, _ = self.check_json(0, self.axpy, "--baseline", base)
+        self.assertEqual((report["schema"], report["verdict"]), ("flipflop.check/1", "pass"))
+        self.assertEqual([(k["name"], k["status"], k["changes"]) for k in report["kernels"]], [("axpy", "same", [])])
+
+    def test_a_regression_fails_and_says_so(self):
+        base = self.baseline()
+        head = self.file("axpy.ptx", STRIDED)
+        done = run("check", head, "--baseline", base, *PTXAS_OFF, "--format", "json")
+        self.assertEqual(done.returncode, 1, done.err)
+        report = json.loads(done.out)
+        self.assertEqual(report["verdict"], "fail")
+        change = self.change(report, "time_us")
+        self.assertEqual(change["verdict"], "regressed")
+        self.assertGreater(change["head"], change["base"])
+        self.assertLess(change["change_low"], change["change"])
+        self.assertLess(change["change"], change["change_high"])
+        self.assertGreater(change["change_low"], change["threshold"])
+        self.assertAlmostEqual(change["change"], change["head"] / change["base"] - 1, places=6)
+        done = run("check", head, "--baseline", base, *PTXAS_OFF)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("FAIL", done.out)
+        self.assertEqual(run("check", head, "--baseline", base, *PTXAS_OFF, "--exit-zero").returncode, 0)
+        self.assertEqual(run("check", head, "--baseline", base, *PTXAS_OFF, "--fail-on", "never").returncode, 0)
+        # The other way round it is an improvement.
+        done = run("check", self.file("good.ptx", AXPY), "--base", head, "--gpu", "a100", *PTXAS_OFF, "--format", "json")
+        self.assertEqual(done.returncode, 0, done.err)
+        self.assertEqual(self.change(json.loads(done.out), "time_us")["verdict"], "improved")
+
+    def test_an_input_as_base(self):
+        head = self.file("head.ptx", STRIDED)
+        done = run("check", head, "--base", self.axpy, "--gpu", "a100", *PTXAS_OFF, "--format", "json")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(self.change(json.loads(done.out), "time_us")["verdict"], "regressed")
+
+    def test_gpu_and_launch_come_from_the_baseline(self):
+        base = self.baseline(options=("--gpu", "a100", "--gpu", "t4", "--work", "100000", "--block", "128"))
+        report, _ = self.check_json(0, self.axpy, "--baseline", base)
+        self.assertEqual(sorted(k["gpu"] for k in report["kernels"]), ["A100-SXM4-80GB", "Tesla T4"])
+        self.assertTrue(all(k["status"] == "same" for k in report["kernels"]), report)
+        report, _ = self.check_json(0, self.axpy, "--baseline", base, "--work", "200000", "--block", "128")
+        self.assertEqual(self.change(report, "time_us")["verdict"], "incomparable")
+        self.assertIn("launch", [n["kind"] for n in report["notes"]])
+
+    def test_another_toolchain_or_model_is_incomparable_and_passes(self):
+        base = self.baseline()
+        with open(base) as file:
+            text = file.read()
+        head = self.file("axpy.ptx", STRIDED)
+        document = json.loads(text)
+        document["models"] = "0" * 12
+        other = self.file("other.json", json.dumps(document))
+        report, _ = self.check_json(0, head, "--baseline", other)
+        self.assertEqual(self.change(report, "time_us")["verdict"], "incomparable")
+        self.assertEqual(self.change(report, "sectors_per_request")["verdict"], "ok")
+        self.assertEqual(report["verdict"], "pass")
+        document = json.loads(text)
+        for kernel in document["kernels"]:
+            kernel["registers_basis"], kernel["registers"] = "ptxas", 8
+        document["used"]["ptxas"] = "11.0.1"
+        report, _ = self.check_json(0, head, "--baseline", self.file("other.json", json.dumps(document)))
+        self.assertEqual(self.change(report, "registers")["verdict"], "incomparable")
+        self.assertIn("11.0.1", json.dumps(report["notes"]))
+
+    def test_a_rename_survives_and_is_a_note(self):
+        base = self.baseline()
+        head = self.file("head.ptx", AXPY.replace("axpy", "saxpy"))
+        report, _ = self.check_json(0, head, "--baseline", base)
+        self.assertEqual([(k["name"], k["status"], k["renamed_from"]) for k in report["kernels"]], [("saxpy", "renamed", "axpy")])
+        self.assertIn("renamed", [n["kind"] for n in report["notes"]])
+
+    def test_added_and_removed(self):
+        base = self.baseline()
+        head = self.file("head.ptx", STRIDED.replace("axpy", "other"))
+        report, _ = self.check_json(0, head, "--baseline", base)
+        self.assertEqual({k["name"]: k["status"] for k in report["kernels"]}, {"axpy": "removed", "other": "added"})
+
+    def test_zero_kernels_never_pass(self):
+        base = self.baseline()
+        self.expect(3, "check", self.file("none.ptx", NO_KERNEL), "--baseline", base, says="kernel")
+        self.expect(3, "check", self.file("none.ptx", NO_KERNEL), "--gpu", "a100", "--exit-zero", says="kernel")
+        self.expect(3, "baseline", self.file("none.ptx", NO_KERNEL), "--gpu", "a100", "-o", self.path("b2.json"), says="kernel")
+        self.assertFalse(os.path.exists(self.path("b2.json")))
+
+    def test_no_gpu_anywhere(self):
+        self.expect(2, "check", self.axpy, says="GPU")
+        self.policy('gpu = "a100"\n')
+        self.expect(0, "check", self.axpy, *PTXAS_OFF)
+
+    def test_budget_without_a_baseline(self):
+        self.policy('[[budgets]]\nmatch = "ax*"\nmetric = "registers"\nmax = 4\n')
+        done = run("check", self.axpy, "--gpu", "a100", *PTXAS_OFF, "--format", "json")
+        self.assertEqual(done.returncode, 1, done.err)
+        change = json.loads(done.out)["kernels"][0]["changes"][0]
+        self.assertEqual((change["metric"], change["budget"], change["threshold"], change["verdict"]), ("registers", True, 4, "regressed"))
+
+    def test_waiver_used_unused_expired(self):
+        base = self.baseline()
+        head = self.file("axpy.ptx", STRIDED)
+        waivers = "".join(f'[[waivers]]\nmatch = "axpy"\nmetric = "{m}"\nreason = "wider type"\nowner = "team"\nexpires = 2030-01-31\n' for m in ("time_us", "energy_mj"))
+        self.policy(waivers)
+        report, _ = self.check_json(0, head, "--baseline", base, "--today", "2030-01-31")
+        self.assertEqual([w["used"] for w in report["waivers"]], [True, True])
+        self.assertEqual(self.change(report, "time_us")["verdict"], "waived")
+        done = run("check", head, "--baseline", base, *PTXAS_OFF, "--today", "2030-02-01")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("expired on 2030-01-31", done.err)
+        self.assertEqual(run("check", head, "--baseline", base, *PTXAS_OFF, env={"SOURCE_DATE_EPOCH": "1900000000"}).returncode, 1)
+        done = run("check", self.file("good.ptx", AXPY), "--baseline", base, *PTXAS_OFF, "--today", "2030-01-01")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("not used", done.err)
+        self.assertEqual(run("check", head, "--baseline", base, *PTXAS_OFF, "--no-policy").returncode, 1)
+
+    def test_bad_policies(self):
+        for text, where, says in (('[[waivers]]\nmatch = "*"\nmetric = "time_us"\n', ":1:1", "reason"), ("treshold = 1\n", ":1:1", "did you mean"), ("a = = 1\n", ":1:", "")):
+            path = self.policy(text)
+            self.expect(2, "check", self.axpy, "--gpu", "a100", says=("flipflop.toml" + where, "FF0781", says))
+            self.expect(2, "check", self.axpy, "--gpu", "a100", "--policy", path, says=where)
+        self.expect(2, "check", self.axpy, "--gpu", "a100", "--policy", self.path("nowhere.toml"), says="nowhere.toml")
+
+    def test_bad_baselines(self):
+        with open(self.baseline()) as file:
+            good = file.read()
+        for name, text, says in (("version.json", good.replace("baseline/1", "baseline/9"), "flipflop.baseline/9"), ("cut.json", good[: len(good) // 2], "cut.json:"),
+                                 ("conflict.json", good.replace('  "kernels"', '<<<<<<< HEAD\n  "kernels"'), "merge conflict"), ("empty.json", "", "empty"),
+                                 ("binary.json", bytes(range(256)), "binary.json"), ("list.json", "[]", "schema"), ("options.json", good.replace('"options": []', '"options": ["--rm=-rf"]'), "options")):
+            self.expect(2, "check", self.axpy, "--baseline", self.file(name, text), *PTXAS_OFF, says=says)
+        self.expect(2, "check", self.axpy, "--baseline", self.path("nowhere.json"), says="nowhere.json")
+        self.expect(2, "check", self.axpy, "--baseline", self.path("base.json"), "--base", self.axpy, says="--base")
+        self.expect(3, "check", self.axpy, "--base", self.path("nowhere.ptx"), "--gpu", "a100", says="nowhere.ptx")
+
+    def test_bad_input_beats_the_gate(self):
+        base = self.baseline()
+        broken = self.file("broken.ptx", AXPY.replace("axpy", "b").replace("%r1, 4;", "%r1 4;"))
+        self.expect(3, "check", self.file("axpy.ptx", STRIDED), broken, "--baseline", base, *PTXAS_OFF)
+        self.expect(3, "baseline", self.axpy, broken, "--gpu", "a100", *PTXAS_OFF, "-o", self.path("b2.json"))
+        self.assertFalse(os.path.exists(self.path("b2.json")))
+
+    def test_read_only_output(self):
+        self.expect(2, "baseline", self.axpy, "--gpu", "a100", *PTXAS_OFF, "-o", "/proc/base.json", says="cannot write")
+        self.expect(2, "check", self.axpy, "--gpu", "a100", *PTXAS_OFF, "-o", "/proc/report.txt", says="cannot write")
+
+    def test_names_from_a_baseline_inject_nothing(self):
+        with open(self.baseline()) as file:
+            document = json.load(file)
+        evil = "\n::error::owned\x1b[31m<script>alert(1)</script>|`**x**##[command]"
+        document["kernels"].append({**document["kernels"][0], "name": evil, "fingerprint": "f" * 32})
+        base = self.file("evil.json", json.dumps(document))
+        done = self.expect(0, "check", self.axpy, "--baseline", base, *PTXAS_OFF)
+        self.assertNotIn("\x1b", done.out)
+        self.assertNotIn("##[", done.out)
+        self.assertFalse([line for line in done.out.splitlines() if line.lstrip().startswith("::")])
+
+    def test_same_bytes_again(self):
+        base = self.baseline()
+        head = self.file("axpy.ptx", STRIDED)
+        for form in ("text", "json"):
+            outputs = {run("check", head, "--baseline", base, *PTXAS_OFF, "--format", form, *threads).out for threads in ((), ("-j", "1"), ("-j", "3"))}
+            self.assertEqual(len(outputs), 1)
+
+
+class GateSchema(GateCase):
+    def setUp(self):
+        super().setUp()
+        try:
+            import jsonschema
+        except ImportError:
+            self.skipTest("python3-jsonschema is not installed")
+        if not hasattr(jsonschema, "Draft202012Validator"):
+            self.skipTest("python3-jsonschema is too old for draft 2020-12")
+        self.jsonschema = jsonschema
+
+    def valid(self, name, text):
+        with open(os.path.join(SOURCE, "schema", name + ".schema.json")) as file:
+            schema = json.load(file)
+        self.jsonschema.Draft202012Validator.check_schema(schema)
+        errors = [f"{e.json_path}: {e.message[:300]}" for e in self.jsonschema.Draft202012Validator(schema).iter_errors(json.loads(text))]
+        self.assertEqual(errors[:5], [])
+
+    def test_baseline_and_check(self):
+        examples = [os.path.join(SOURCE, "examples", name) for name in ("axpy.ptx", "transpose_naive.ptx", "gemm_tiled.ptx", "reduction.ptx")]
+        base = self.baseline(*examples, options=("--gpu", "a100", "--gpu", "l40s", "--block", "2048", "--block", "256"))
+        with open(base) as file:
+            self.valid("baseline", file.read())
+        base = self.baseline(*examples)
+        with open(base) as file:
+            self.valid("baseline", file.read())
+        self.policy('[rules]\nFF101 = "error"\n[[budgets]]\nmetric = "registers"\nmax = 1\n[[waivers]]\nmatch = "*"\nmetric = "registers"\nreason = "r"\n[[thresholds]]\nmetric = "occupancy"\nabsolute = 0.1\nrelative = 0.1\n')
+        strided = self.file("axpy.ptx", STRIDED)
+        for arguments in ((strided, "--baseline", base), (*examples[1:], strided, "--baseline", base), (strided, "--gpu", "a100"), (examples[0], "--base", examples[1], "--gpu", "t4")):
+            done = run("check", *arguments, *PTXAS_OFF, "--format", "json")
+            self.assertIn(done.returncode, (0, 1), done.err)
+            self.valid("check", done.out)
+
+
+if __name__ == "__main__":
+    main(sys.modules[__name__])
