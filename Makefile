@@ -34,7 +34,7 @@ demo: setup-build
 
 test: setup-test
 	@cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DFLIPFLOP_TESTS=ON -DFLIPFLOP_WERROR=$(call on_off,$(WERROR)) $(launcher) >/dev/null
-	@cmake --build build -j $(JOBS)
+	@cmake --build build -j $(JOBS) -- -k 0
 	@tools/run_tests.sh build $(JOBS)
 
 # Where clang-19 cannot be had, g++ has the same two sanitizers.
@@ -46,7 +46,7 @@ asan: setup-test
 	    cmake -S . -B build-asan -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" -DFLIPFLOP_SANITIZE=address,undefined \
 	        -DFLIPFLOP_WERROR=$(call on_off,$(WERROR)) $(launcher) >/dev/null; \
 	fi
-	@cmake --build build-asan -j $(JOBS)
+	@cmake --build build-asan -j $(JOBS) -- -k 0
 	@tools/run_tests.sh build-asan $(JOBS) -L unit
 
 bench:

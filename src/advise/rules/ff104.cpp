@@ -10,7 +10,7 @@ namespace flipflop::advise {
 std::vector<Finding> ff104_reread(const RuleContext& context) {
     const LaunchFacts& facts = context.facts();
     if (!facts.footprint.block_sectors || *facts.footprint.block_sectors <= 0) return {};
-    double sectors = 0, requests = 0;
+    double sectors = 0;
     for (const PhaseFacts& phase : facts.phases) sectors += phase.global_load_sectors;
     std::size_t worst = facts.accesses.size();
     double worst_sectors = 0;
@@ -18,7 +18,6 @@ std::vector<Finding> ff104_reread(const RuleContext& context) {
         const AccessDescription& what = context.kernel().accesses[i];
         if (what.space != MemorySpace::global || !what.reads || what.atomic || !facts.accesses[i].sectors_per_request) continue;
         const double mine = requests_per_block(facts, facts.accesses[i]) * *facts.accesses[i].sectors_per_request;
-        requests += requests_per_block(facts, facts.accesses[i]);
         if (mine > worst_sectors) {
             worst = i;
             worst_sectors = mine;
