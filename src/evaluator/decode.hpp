@@ -12,7 +12,6 @@ namespace flipflop::eval {
 /// Hands out slots of one function.
 class SlotTable {
 public:
-    explicit SlotTable(const ptx::Function& function) : function_(function) {}
     u32 reg(ptx::RegId id, unsigned component = 0);
     u32 constant(u64 bits);
     u32 special(ptx::Special which);
@@ -26,7 +25,6 @@ public:
     [[nodiscard]] const std::map<std::pair<u32, i64>, u32>& pieces() const { return pieces_; }
 
 private:
-    const ptx::Function& function_;
     std::map<std::pair<u32, unsigned>, u32> regs_;
     std::map<u64, u32> constants_;
     std::map<ptx::Special, u32> specials_;

@@ -95,7 +95,7 @@ Program prepare(const KernelCode& code, const PrepareOptions& options) {
     std::vector<PendingCall> pending;
     for (u32 f = 0; f < code.functions.size(); ++f) {
         const ptx::Function& function = *code.functions[f].ir.function;
-        Decoded& d = decoded.emplace_back(function);
+        Decoded& d = decoded.emplace_back();
         d.ops.resize(function.instructions.size());
         Decoder decoder(program, f, d.slots, pending);
         for (u32 i = 0; i < function.instructions.size(); ++i) decoder.decode(i, d.ops[i]);
@@ -104,7 +104,7 @@ Program prepare(const KernelCode& code, const PrepareOptions& options) {
     forget_results(program, decoded, pending);
     mark_slice(program, decoded, options.whole);
     for (u32 f = 0; f < decoded.size(); ++f) {
-        lay_out(program, f, decoded[f], options.whole);
+        lay_out(program, f, decoded[f]);
         describe_loops(program, f, decoded[f]);
     }
     return program;
