@@ -1,5 +1,6 @@
 #include "sink.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -17,13 +18,45 @@ std::string_view to_string(Severity severity) {
 
 namespace {
 
-/// Paths, options and file contents come from outside: what could move the cursor or colour a terminal is written as \xNN.
+/// Bytes of the UTF-8 character that begins here; 0 where none does.
+std::size_t utf8_length(std::string_view text) {
+    const auto lead = static_cast<unsigned char>(text[0]);
+    const std::size_t length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : (lead & 0xf0) == 0xe0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+    if (length == 0 || length > text.size()) return 0;
+    for (std::size_t i = 1; i < length; ++i)
+        if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
+    return length;
+}
+
+bool is_control(std::string_view character, std::size_t length) {
+    const auto lead = static_cast<unsigned char>(character[0]);
+    return lead < 0x20 || lead == 0x7f || (lead == 0xc2 && length == 2 && static_cast<unsigned char>(character[1]) < 0xa0);
+}
+
+/// The same in a line that is shown above a caret: no byte more or less, so that the caret stays where it points.
+void blank_controls(std::string& line) {
+    for (std::size_t at = 0; at < line.size();) {
+        const std::string_view rest = std::string_view(line).substr(at);
+        const std::size_t length = utf8_length(rest);
+        const std::size_t taken = std::max<std::size_t>(length, 1);
+        if (length == 0 || is_control(rest, length)) line.replace(at, taken, taken, length == 0 ? '?' : ' ');
+        at += taken;
+    }
+}
+
+/// Paths, options and file contents come from outside: what could move the cursor or colour a terminal (C0, C1, DEL), and
+/// what is no UTF-8, is written as \xNN.
 std::string harmless(std::string_view text) {
     std::string out;
     out.reserve(text.size());
-    for (const char c : text) {
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-        else out += c;
+    while (!text.empty()) {
+        const std::size_t length = utf8_length(text);
+        const bool control = is_control(text, length);
+        const std::size_t taken = std::max<std::size_t>(length, 1);
+        if (length == 0 || control)
+            for (const char c : text.substr(0, taken)) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+        else out += text.substr(0, taken);
+        text.remove_prefix(taken);
     }
     return out;
 }
@@ -38,8 +71,7 @@ std::string render(const Diagnostic& diagnostic) {
     if (!diagnostic.source_line.empty()) {
         const std::string number = std::to_string(diagnostic.at.line);
         std::string line = diagnostic.source_line;
-        for (char& c : line)
-            if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+        blank_controls(line);
         const std::uint32_t column = diagnostic.source_column != 0 ? diagnostic.source_column : diagnostic.at.column;
         out += fmt::format("{:>5} | {}\n", number, line);
         if (column != 0) {

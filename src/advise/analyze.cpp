@@ -218,7 +218,11 @@ Result<Analysis> analyze(const std::vector<Input>& inputs, const AnalyzeOptions&
         return tl::unexpected(none);
     }
     const auto chosen = select_kernels(parsed.names, options.launch.kernels);
-    if (!chosen) return tl::unexpected(chosen.error());
+    if (!chosen) {
+        Diagnostic error = chosen.error();
+        if (analysis.errors > 0) error.help += fmt::format("; {} error{} in the input may hide others: flipflop inspect", analysis.errors, analysis.errors == 1 ? "" : "s");
+        return tl::unexpected(error);
+    }
     if (auto done = analyse_all(parsed, *chosen, *plan, options, analysis); !done) return tl::unexpected(done.error());
     const std::vector<Diagnostic>& notes = plan->compiler->notes();
     analysis.notes.insert(analysis.notes.end(), notes.begin(), notes.end());

@@ -141,8 +141,12 @@ std::string bind_one(const KernelFacts& kernel, const ArgumentRequest& request, 
     } else if (!request.offset && p.kind == ParameterKind::aggregate) {
         std::ifstream file(request.value, std::ios::binary);
         if (!file || std::filesystem::is_directory(request.value)) return fmt::format("cannot read '{}' (an aggregate takes a file of {} bytes, or +OFFSET:TYPE=VALUE)", request.value, p.bytes);
-        encoded.assign(std::istreambuf_iterator<char>(file), {});
-        if (encoded.size() != p.bytes) return fmt::format("'{}' holds {} bytes, parameter {} has {}", request.value, encoded.size(), p.name, p.bytes);
+        std::string bytes_read(std::size_t{p.bytes} + 1, '\0');   // one more than wanted, and no device is read without an end
+        file.read(bytes_read.data(), static_cast<std::streamsize>(bytes_read.size()));
+        const auto held = static_cast<std::size_t>(file.gcount());
+        if (held > p.bytes) return fmt::format("'{}' holds more than the {} bytes of parameter {}", request.value, p.bytes, p.name);
+        if (held != p.bytes) return fmt::format("'{}' holds {} bytes, parameter {} has {}", request.value, held, p.name, p.bytes);
+        encoded.assign(bytes_read.begin(), bytes_read.begin() + static_cast<std::ptrdiff_t>(held));
     } else {
         auto result = encode_value(request.value, type, bytes);
         if (!result) return fmt::format("parameter {} ({}): {}", p.name, p.type, result.error());

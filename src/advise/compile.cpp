@@ -1,12 +1,12 @@
 #include "compile.hpp"
 
 #include <algorithm>
-#include <fstream>
 
 #include <fmt/format.h>
 
 #include "candidates.hpp"
 #include "complaints.hpp"
+#include "inputs/file.hpp"
 
 namespace flipflop::advise {
 
@@ -48,10 +48,12 @@ Result<std::unique_ptr<Compiler>> Compiler::make(const AnalyzeOptions& options) 
     auto compiler = std::make_unique<Compiler>();
     compiler->use_ = options.ptxas;
     if (!options.ptxas_log.empty()) {
-        std::ifstream file(options.ptxas_log, std::ios::binary);
-        if (!file) return tl::unexpected(complain("FF0755", "--ptxas-log", fmt::format("cannot read '{}'", options.ptxas_log)));
-        const std::string text{std::istreambuf_iterator<char>(file), {}};
-        auto log = parse_ptxas_log(text);
+        constexpr std::uint64_t kLargestLog = 64ULL << 20;
+        InputLimits limits;
+        limits.max_file_bytes = limits.max_stream_bytes = kLargestLog;
+        const auto file = FileBytes::open(options.ptxas_log, limits);
+        if (!file) return tl::unexpected(complain("FF0755", "--ptxas-log", fmt::format("'{}': {}", options.ptxas_log, file.error().message)));
+        auto log = parse_ptxas_log(file->view());
         if (!log) return tl::unexpected(complain("FF0755", "--ptxas-log", fmt::format("'{}': {}", options.ptxas_log, log.error().message)));
         compiler->log_ = std::move(*log);
     }
@@ -63,6 +65,11 @@ Result<std::unique_ptr<Compiler>> Compiler::make(const AnalyzeOptions& options) 
         compiler->tool_ = std::move(*tool);
     } else if (options.ptxas == PtxasUse::require) {
         return tl::unexpected(tool.error());
+    } else if (tool.error().id != "FF0601") {   // none there is no news; one that does not work is
+        Diagnostic note = tool.error();
+        note.severity = Severity::warning;
+        note.help = "registers are estimated instead; --ptxas off says that this is meant";
+        compiler->notes_.push_back(std::move(note));
     }
     return compiler;
 }

@@ -47,8 +47,18 @@ Result<Predicate> predicate_of(const std::string& pattern) {
         return Predicate{[id](const KernelName& k) { return k.id == id; }};
     }
     if (pattern.size() >= 2 && pattern.front() == '/' && pattern.back() == '/') {
+        // The backtracking matcher takes exponential time and deep stacks on patterns such as /(a*)*b/; libstdc++ has another
+        // one, which walks all ways at once and has no back-references.
+#ifdef __GLIBCXX__
+        constexpr auto flavour = std::regex::ECMAScript | std::regex_constants::__polynomial;
+#else
+        constexpr auto flavour = std::regex::ECMAScript;
+#endif
+        constexpr std::size_t kLongestPattern = 1000;   // it is compiled by recursion
+        if (pattern.size() > kLongestPattern)
+            return tl::unexpected(complain("FF0702", "--kernel", fmt::format("a regular expression of {} characters is too long; {} are the most", pattern.size() - 2, kLongestPattern)));
         try {
-            const std::regex regex(pattern.substr(1, pattern.size() - 2), std::regex::ECMAScript | std::regex::optimize);
+            const std::regex regex(pattern.substr(1, pattern.size() - 2), flavour);
             return Predicate{[regex](const KernelName& k) { return std::regex_search(k.name, regex) || std::regex_search(k.demangled, regex); }};
         } catch (const std::regex_error& error) {
             return tl::unexpected(complain("FF0702", "--kernel", fmt::format("'{}' is not a regular expression: {}", pattern, error.what())));

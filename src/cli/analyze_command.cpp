@@ -55,6 +55,7 @@ int run(const AnalyzeArguments& arguments) {
     if (!options) { return stop(options.error(), kUsageError); }
     const auto plan = plan_output(arguments.output, {Format::text, Format::json, Format::csv, Format::markdown});
     if (!plan) { return stop(plan.error(), kUsageError); }
+    if (const Result<void> kept = keep_inputs(*plan, arguments.inputs); !kept) { return stop(kept.error(), kUsageError); }
 
     const std::vector<Input> inputs = read_inputs(arguments.inputs, complaints);
     if (inputs.empty()) { return complaints.finish(), kInputError; }

@@ -47,6 +47,7 @@ int run(const ExplainArguments& arguments) {
     if (!request) { return stop(request.error(), kUsageError); }
     const auto plan = plan_output(arguments.output, {Format::text, Format::json});
     if (!plan) { return stop(plan.error(), kUsageError); }
+    if (const Result<void> kept = keep_inputs(*plan, {arguments.input}); !kept) { return stop(kept.error(), kUsageError); }
 
     const std::vector<Input> inputs = read_inputs({arguments.input}, complaints);
     if (inputs.empty()) { return complaints.finish(), kInputError; }

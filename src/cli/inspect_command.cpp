@@ -48,6 +48,7 @@ int run(const InspectArguments& arguments) {
     };
     const auto plan = plan_output(arguments.output, {Format::text, Format::json});
     if (!plan) { return stop(plan.error(), kUsageError); }
+    if (const Result<void> kept = keep_inputs(*plan, arguments.inputs); !kept) { return stop(kept.error(), kUsageError); }
     const Result<InspectReport> report = inspect_all(arguments, complaints);
     if (!report) { return stop(report.error(), exit_code_of(report.error())); }
     if (report->inputs.empty()) { return complaints.finish(), kInputError; }

@@ -48,12 +48,35 @@ std::string suggestion_for(const CLI::App& app, const std::string& word) {
     return did_you_mean(word.substr(0, word.find('=')), known);
 }
 
+/// A script's --work "$N" with N unset must not pass for no --work at all, nor --top "" for 0.
+void refuse_empty_values(CLI::App& app) {
+    const auto not_empty = [](std::string& value) { return value.empty() ? std::string("its value is empty") : std::string(); };
+    for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+        for (CLI::Option* option : command->get_options()) {
+            const bool flag = option->get_items_expected_max() == 0;
+            if (!flag && option->nonpositional()) { option->transform(CLI::Validator(not_empty, "", "")); }
+        }
+    }
+}
+
+/// "Could not convert: --top = x" says neither what is wrong nor what would be right.
+std::string conversion_message(const CLI::App& command, const std::string& what) {
+    const std::size_t name = what.find("--"), equals = what.find(" = ");
+    if (name == std::string::npos || equals == std::string::npos || equals < name) { return what; }
+    const std::string option = what.substr(name, equals - name), value = what.substr(equals + 3);
+    const CLI::Option* const found = command.get_option_no_throw(option);
+    const std::string type = found != nullptr ? found->get_type_name() : "";
+    const bool real = type == "MHZ" || type == "W";
+    return fmt::format("{}: '{}' is not a {}", option, value, real ? "number" : "whole number from 0 to 4294967295");
+}
+
 int usage_error(const CLI::App& app, const CLI::ParseError& error) {
     const CLI::App& command = active(app);
     const std::string name = &command == &app ? "flipflop" : "flipflop " + command.get_name();
     const std::vector<std::string> left = app.remaining(true);
     std::string message = error.what();
     std::string help;
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ConversionError)) { message = conversion_message(command, message); }
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) && !left.empty()) {
         const std::string& word = left.front();
         const bool option = word.size() > 1 && word.starts_with('-');
@@ -81,6 +104,7 @@ int run(int argc, char** argv) {
     app.set_version_flag("-V,--version", std::string("flipflop ") + FLIPFLOP_VERSION);
     CommandResult result;
     add_commands(app, result);
+    refuse_empty_values(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -178,6 +178,18 @@ Result<std::vector<Destination>> plan_output(const OutputArguments& arguments, c
     return plan;
 }
 
+Result<void> keep_inputs(const std::vector<Destination>& plan, const std::vector<std::string>& inputs) {
+    for (const Destination& destination : plan) {
+        if (is_stdout(destination)) { continue; }
+        for (const std::string& input : inputs) {
+            std::error_code error;
+            if (input == "-" || !fs::is_regular_file(input, error) || !fs::equivalent(input, destination.file, error) || error) { continue; }
+            return tl::unexpected(usage("FF0774", fmt::format("'{}' is an input; a report written there would destroy it", destination.file), "name another file"));
+        }
+    }
+    return {};
+}
+
 Result<void> write_report(const Destination& destination, const std::function<void(const TextSink&)>& produce) {
     if (is_stdout(destination)) { return write_stream(stdout, "", produce); }
     const fs::path target = resolved(destination.file);

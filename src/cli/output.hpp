@@ -39,6 +39,9 @@ void add_output_options(CLI::App& command, OutputArguments& arguments, std::stri
 /// unknown format or two reports for one place. FF0774: a destination that cannot be written.
 [[nodiscard]] Result<std::vector<Destination>> plan_output(const OutputArguments& arguments, const std::vector<Format>& supported);
 
+/// FF0774 where a report would take the place of something that is read.
+[[nodiscard]] Result<void> keep_inputs(const std::vector<Destination>& plan, const std::vector<std::string>& inputs);
+
 /// Hands `produce` a sink and makes what it gets the content of the destination, whole or not at all.
 [[nodiscard]] Result<void> write_report(const Destination& destination, const std::function<void(const TextSink&)>& produce);
 

@@ -46,6 +46,8 @@ void Machine::at_header(Activation& a, u32 l, u32 mask) {
     if (state.visits < state.next_attempt) return;
     for (const u32 period : {1u, 2u})
         if (try_open(a, l, mask, period)) return;
+    // A loop that has never been regular seldom becomes it: asked less and less often, every 64 passes at the least.
+    state.next_attempt = state.visits + 1 + std::min<u32>(state.visits / 8, 64);
 }
 
 /// Did every carried register move alike, in all lanes, over the last two periods?

@@ -53,12 +53,14 @@ Result<std::string> read_file(const std::string& path) {
     if (!in) {
         return tl::unexpected(complaint("FF0902", "cannot read this GPU profile", path));
     }
-    if (const auto bytes = std::filesystem::file_size(file, error); !error && bytes > kLargestProfile) {
+    // Not asked of the file system: a pipe or a device has no size, and need not end.
+    std::string text(kLargestProfile + 1, '\0');
+    in.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(in.gcount()));
+    if (text.size() > kLargestProfile) {
         return tl::unexpected(complaint("FF0902", "too large for a GPU profile (4 MiB at most)", path));
     }
-    std::ostringstream text;
-    text << in.rdbuf();
-    return std::move(text).str();
+    return text;
 }
 
 Result<GpuProfile> load_built_in(const std::string& name) {

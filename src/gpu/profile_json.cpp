@@ -122,11 +122,14 @@ std::optional<Json> Checker::parse() {
             return std::nullopt;
         }
         return json;
-    } catch (const Json::parse_error& e) {
-        const auto offset = e.byte > 0 ? e.byte - 1 : 0;
+    } catch (const Json::exception& e) {   // not only parse_error: a number of 400 digits is an out_of_range
+        const auto* syntax = dynamic_cast<const Json::parse_error*>(&e);
+        const auto offset = syntax != nullptr && syntax->byte > 0 ? syntax->byte - 1 : 0;
         std::string what = e.what();   // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
-        const auto colon = what.find(": ");
+        const auto colon = what.find(syntax != nullptr ? ": " : "] ");
         what = colon == std::string::npos ? what : what.substr(colon + 2);
+        constexpr std::size_t kLongest = 200;   // it quotes what it read last
+        if (what.size() > kLongest) what = what.substr(0, kLongest) + "...";
         std::replace_if(what.begin(), what.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
         error_ = Diagnostic{"FF0902", Severity::error, file_, position_of(text_, offset), "not JSON: " + what,
                             std::string(line_at(text_, offset).substr(0, 200)), {}};

@@ -1,5 +1,6 @@
 #include "inputs/file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -15,6 +16,7 @@ namespace {
 
 // Smaller files are read: a file that shrinks while it is mapped would kill the process, and reading is as fast.
 constexpr std::uint64_t kMapFrom = 64ULL << 20;
+constexpr std::uint64_t kDeviceBytes = 16ULL << 20;
 
 class Descriptor {
 public:
@@ -37,7 +39,7 @@ ReadEnd read_all(int fd, std::uint64_t expected, std::uint64_t limit, std::strin
     into.resize(static_cast<std::size_t>(expected) + 1);
     std::size_t have = 0;
     for (;;) {
-        if (have == into.size()) into.resize(into.size() * 2 + 64 * 1024);
+        if (have == into.size()) into.resize(static_cast<std::size_t>(std::min<std::uint64_t>(into.size() * 2 + 64 * 1024, std::max<std::uint64_t>(limit, into.size()) + 1)));
         const ssize_t got = ::read(fd, into.data() + have, into.size() - have);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return ReadEnd::failed;
@@ -88,7 +90,9 @@ Result<FileBytes> FileBytes::open(const std::string& path, const InputLimits& li
 
     const bool regular = S_ISREG(status.st_mode);
     const std::uint64_t bytes = regular ? static_cast<std::uint64_t>(status.st_size) : 0;
-    const std::uint64_t limit = regular ? limits.max_file_bytes : limits.max_stream_bytes;
+    // A character device is a terminal, or one that never ends (/dev/zero).
+    const std::uint64_t stream_limit = S_ISCHR(status.st_mode) ? std::min(limits.max_stream_bytes, kDeviceBytes) : limits.max_stream_bytes;
+    const std::uint64_t limit = regular ? limits.max_file_bytes : stream_limit;
     const auto too_large = [&] {
         return tl::unexpected(input_error("FF0808", path, fmt::format("is larger than {} bytes, the most that is read", limit)));
     };

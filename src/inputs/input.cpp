@@ -21,14 +21,17 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Why content without PTX is refused, and what the user can do about it.
-Diagnostic refusal(Content content, const std::string& path) {
-    const std::string stem = path == "-" ? "kernel" : fs::path(path).stem().string();
+Diagnostic refusal(Content content, const std::string& path, std::string_view bytes) {
+    // What is to be made must not be what it is made from: LLVM IR in a file named kernel.ptx.
+    const bool named_ptx = fs::path(path).extension() == ".ptx";
+    const std::string stem = path == "-" ? "kernel" : fs::path(path).stem().string() + (named_ptx ? ".new" : "");
     const std::string file = path == "-" ? "kernel.cu" : path;
+    const std::string text_file = path == "-" ? "kernel.txt" : path, ir_file = path == "-" ? "kernel.ll" : path;
     switch (content) {
         case Content::empty: return input_error("FF0802", path, "is empty");
         case Content::utf16:
             return input_error("FF0805", path, "is UTF-16 or UTF-32 text; PTX is ASCII",
-                               fmt::format("convert it: iconv -f UTF-16 -t UTF-8 {} > {}.utf8.ptx", path, stem));
+                               fmt::format("convert it: iconv -f UTF-16 -t UTF-8 {} > {}.ptx", text_file, stem));
         case Content::thin_archive:
             return input_error("FF0806", path, "is a thin archive: it names its members and does not hold them", "pass the object files themselves");
         case Content::cuda:
@@ -38,7 +41,7 @@ Diagnostic refusal(Content content, const std::string& path) {
         case Content::llvm_ir:
         case Content::llvm_bitcode:
             return input_error("FF0811", path, fmt::format("is {}, not PTX", describe(content)),
-                               fmt::format("compile it to PTX first: llc -march=nvptx64 -mcpu=sm_80 -o {}.ptx {}", stem, path));
+                               fmt::format("compile it to PTX first: llc -march=nvptx64 -mcpu=sm_80 -o {}.ptx {}", stem, ir_file));
         case Content::sass:
             return input_error("FF0812", path, "is SASS, the disassembly of machine code, not PTX",
                                "pass what it was made from, or the output of cuobjdump --dump-ptx");
@@ -48,6 +51,9 @@ Diagnostic refusal(Content content, const std::string& path) {
             return input_error("FF0809", path, "is a binary file of no kind that holds PTX",
                                "PTX text, ELF objects and libraries, static archives, fatbins and cuobjdump text are read");
         default:
+            if (const std::string_view head = bytes.substr(0, 1 << 16); head.find('\r') != std::string_view::npos && head.find('\n') == std::string_view::npos)
+                return input_error("FF0813", path, "is one line to PTX: its lines end in a carriage return alone",
+                                   fmt::format("convert it: tr '\\r' '\\n' < {} > {}.ptx", text_file, stem));
             return input_error("FF0813", path, "is not PTX: it begins with no .version directive, nor is it any other kind that is read");
     }
 }
@@ -105,7 +111,7 @@ void look_beside(Input& input, const ReadOptions& options) {
 Result<Input> read_bytes(std::string_view bytes, const std::string& path, const ReadOptions& options) {
     const Content content = sniff(bytes);
     const auto kind = kind_of(content);
-    if (!kind) return tl::unexpected(refusal(content, path));
+    if (!kind) return tl::unexpected(refusal(content, path, bytes));
     Input input;
     input.path = path;
     input.kind = *kind;

@@ -492,6 +492,116 @@ class Inspect(Case):
         self.assertEqual(json.loads(done.out)["summary"]["inputs"], 1)
 
 
+class Hostile(Case):
+    """What a fuzzer, a careless script and a hostile file found; each once crashed, hung, ate memory or misled."""
+
+    OFF = ("--gpu", "a100", "--ptxas", "off", "-j", "1")
+
+    def kernel(self, name, body, before="", after_signature=""):
+        head = ".version 8.0\n.target sm_80\n.address_size 64\n" + before
+        return self.file(name, f"{head}.visible .entry k(.param .u64 out){after_signature}\n{{\n.reg .pred %p<9>; .reg .b32 %r<19>; .reg .b64 %rd<19>;\n{body}\nret;\n}}\n")
+
+    def survive(self, *arguments, codes=(0, 3), **more):
+        done = run(*arguments, **more)
+        self.assertIn(done.returncode, codes, f"{arguments}\n{done.err[-2000:]}")
+        return done
+
+    def test_cut_anywhere(self):
+        for name in ("axpy.ptx", "reduction.ptx", "gemm_tiled.ptx"):
+            with open(os.path.join(SOURCE, "examples", name), "rb") as file:
+                text = file.read()
+            for end in range(61, len(text), 397 if len(text) > 5000 else 97):
+                self.survive("analyze", "-", *self.OFF, "--block", "96", stdin=text[:end])
+
+    def test_operands_missing_or_of_the_wrong_kind(self):
+        lines = ["cvta.to.global.u64 %rd1;", "add.s32 %r1;", "add.s32 %r1, %r2;", "add.s32 ;", "add.s32 5, %r1, %r2;", "lop3.b32 %r1, %r2;", "bfi.b32 %r1, %r2, %r3;",
+                 "selp.b32 %r1, %r2, %r3;", "setp.lt.s32 %p1, %r1;", "setp.lt.and.s32 %p1, %r1, %r2, q;", "setp.lt.s32 _|%p1, %r1, %r2;", "shfl.sync.idx.b32 %r1, %r2;",
+                 "vote.sync.ballot.b32 %r1;", "popc.b32 %r1;", "mul24.lo.s32 %r1;", "isspacep.global %p1;", "mapa.u64 %rd1;", "brx.idx %r1;", "ld.global.u32 %r1;", "st.global.u32 [%rd1];",
+                 "mad.lo.s32 %r1, %r2, %r3;", "mov.b64 %rd1, {%r1};", "mov.b64 {%r1, %r2}, %rd1, %rd2;", "addc.u32 %r1;", "prmt.b32 %r1, %r2;", "testp.finite.f32 %p1;"]
+        for line in lines:
+            path = self.kernel("operands.ptx", f"{line}\nmul.wide.u32 %rd2, %r1, 4;\n@%p1 ld.global.u32 %r5, [%rd2];\nst.global.u32 [%rd1], %r1;")
+            for block in ("96", "7,5,3"):
+                self.survive("analyze", path, *self.OFF, "--block", block)
+
+    def test_a_lone_dot_ends(self):
+        for after in ("\n.", "\n.\n.", " . .maxntid 32", ".."):
+            self.expect(3, "analyze", self.kernel("dot.ptx", "", after_signature=after), *self.OFF, says="dot.ptx:")
+
+    def test_loops_without_an_end(self):
+        bodies = {"forever": "L: bra L;", "counting": "mov.u32 %r1, 0; L: add.u32 %r1, %r1, 1; st.global.u32 [%rd1], %r1; bra L;",
+                  "step 0": "mov.u32 %r1, 0; L: add.u32 %r1, %r1, 0; setp.lt.u32 %p1, %r1, 5; @%p1 bra L;",
+                  "irreducible": "mov.u32 %r2, %tid.x; setp.lt.u32 %p1, %r2, 7; @%p1 bra B; A: add.u32 %r1, %r1, 1; B: add.u32 %r1, %r1, 2; bra A;",
+                  "xorshift": "mov.u32 %r1, %tid.x; L: shl.b32 %r2, %r1, 13; xor.b32 %r1, %r1, %r2; shr.u32 %r2, %r1, 17; xor.b32 %r1, %r1, %r2; setp.ne.u32 %p1, %r1, 0; @%p1 bra L;"}
+        for name, body in bodies.items():
+            done = self.expect(0, "analyze", self.kernel("loop.ptx", body), *self.OFF, "--block", "96", "--format", "json")
+            configuration = json.loads(done.out)["kernels"][0]["results"][0]["configs"][0]
+            self.assertTrue(configuration["launchable"], name)
+
+    def test_messages_cannot_drive_a_terminal(self):
+        name = "a\nb\033[31m\u009bc.ptx"
+        done = self.expect(3, "inspect", self.path(name), says="a\\x0ab\\x1b[31m\\xc2\\x9bc.ptx: error[FF0801]")
+        self.assertNotIn("\033", done.err)
+        done = run("analyze", self.axpy, "--gpu", "a100", "--grid-x", b"\xff\x01")
+        self.assertEqual(done.returncode, 2)
+
+    def test_an_empty_value_is_no_value(self):
+        for option in ("--work", "--grid", "--current", "--grid-x", "--top", "--dynamic-smem", "--block", "--sms", "--arg", "--gpu", "-o"):
+            self.expect(2, "analyze", self.axpy, *self.OFF, option, "", says="empty")
+        self.expect(2, "occupancy", "--gpu", "a100", "--regs", "", "--block", "128", says="--regs: its value is empty")
+        self.expect(3, "inspect", "", says="name of an input is empty")
+
+    def test_numbers_that_are_none(self):
+        self.expect(2, "analyze", self.axpy, *self.OFF, "--top", "-1", says="--top: '-1' is not a whole number")
+        self.expect(2, "analyze", self.axpy, *self.OFF, "--clock", "fast", says="--clock: 'fast' is not a number")
+
+    def test_an_input_is_never_overwritten(self):
+        for command in (["analyze", self.axpy, *self.OFF], ["inspect", self.axpy], ["explain", self.axpy, *self.OFF]):
+            self.expect(2, *command, "-o", self.axpy, says="is an input")
+            self.expect(2, *command, "--format", f"json={self.folder.name}/./axpy.ptx", says="is an input")
+        with open(self.axpy) as file:
+            self.assertEqual(file.read(), AXPY)
+
+    def test_regular_expressions_that_explode(self):
+        path = self.file("long.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry " + "a" * 3000 + "() { ret; }\n")
+        for pattern in ("/(a*)*b/", "/(a|aa)+b/", "/((((((a*)*)*)*)*)*)*c/"):
+            self.expect(2, "inspect", path, "--kernel", pattern, says="no kernel matches")
+        self.expect(0, "inspect", path, "--kernel", "/^(a|aa)+$/")
+        self.expect(2, "inspect", path, "--kernel", "/" + "(" * 100000 + ")" * 20000 + "/", says="too long")
+
+    def test_files_that_never_end(self):
+        if not os.path.exists("/dev/zero"):
+            self.skipTest("no /dev/zero")
+        self.expect(3, "inspect", "/dev/zero", says="is larger than")
+        self.expect(2, "analyze", self.axpy, "--gpu", "/dev/zero", says="too large")
+        self.expect(2, "analyze", self.axpy, "--gpu", "a100", "--ptxas-log", "/dev/zero", says="is larger than")
+
+    def test_a_folder_for_a_file(self):
+        self.expect(2, "analyze", self.axpy, "--gpu", "a100", "--ptxas-log", self.folder.name, says="Is a directory")
+        self.expect(2, "analyze", self.axpy, "--gpu", self.folder.name, says="is a directory")
+
+    def test_a_profile_with_a_number_too_large(self):
+        for text in ("{\"a\": " + "9" * 5000 + "}", "{\"a\": 1e999}"):
+            self.expect(2, "analyze", self.axpy, "--gpu", self.file("gpu.json", text), says="FF0902")
+
+    def test_lines_that_end_in_carriage_returns(self):
+        self.expect(3, "inspect", self.file("cr.ptx", AXPY.replace("\n", "\r")), says=("carriage return alone", "tr '\\r' '\\n'"))
+
+    def test_advice_that_would_overwrite_the_input(self):
+        path = self.file("kernel.ptx", "; ModuleID = 'x'\ntarget triple = \"nvptx64-nvidia-cuda\"\n")
+        done = self.expect(3, "inspect", path, says="LLVM IR")
+        self.assertIn("-o kernel.new.ptx", done.err)
+
+    def test_a_ptxas_that_is_none_is_told(self):
+        tools = os.path.join(self.folder.name, "bin")
+        os.mkdir(tools)
+        with open(os.path.join(tools, "ptxas"), "w") as file:
+            file.write("#!/bin/sh\necho nonsense\n")
+        os.chmod(os.path.join(tools, "ptxas"), 0o755)
+        env = {"PATH": tools + ":/usr/bin:/bin", "CUDA_HOME": ""}
+        self.expect(0, "analyze", self.axpy, "--gpu", "a100", env=env, says="FF0604")
+        self.expect(4, "analyze", self.axpy, "--gpu", "a100", "--ptxas", "require", env=env, says="FF0604")
+
+
 class Schema(Case):
     """What is emitted is what schema/ says, for the examples and the known answers."""
 

@@ -46,6 +46,9 @@ TEST_CASE("profiles: no two boards answer to one name, and every alternative of 
         }
     }
     for (const auto& file : embedded_files()) {
+        if (!file.path.starts_with("gpu_profiles/")) {
+            continue;
+        }
         const auto json = nlohmann::json::parse(file.content);
         if (json.value("schema", "") != "flipflop.gpu/1") {
             continue;
