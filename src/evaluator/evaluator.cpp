@@ -76,11 +76,8 @@ public:
         const bool small = grid.count() <= options_.whole_grid_blocks || warps <= options_.whole_grid_warps;
         const u64 step_limit = small ? s_.budget : s_.budget / 2;
         const u64 box_limit = small ? ~u64{0} : 2048;
-        // A box of a large grid has a quarter of the budget: a loop without an end must not eat all of it before the sampling.
-        const u64 start = small ? 0 : options_.budget - options_.budget / 4;
-        s_.steps = start;
         for (u64 count = 0; !boxes_.empty(); ++count) {
-            if (s_.steps - start > step_limit || count > box_limit) return sample();
+            if (s_.steps > step_limit || count > box_limit) return sample();
             const Box box = boxes_.back();
             boxes_.pop_back();
             evaluate(box, false, 1);

@@ -9,8 +9,8 @@ namespace {
 
 class Layout {
 public:
-    Layout(Program& program, u32 function, Decoded& decoded)
-        : program_(program), fn_(program.functions[function]), index_(function), decoded_(decoded) {}
+    Layout(Program& program, u32 function, Decoded& decoded, bool whole)
+        : program_(program), fn_(program.functions[function]), index_(function), decoded_(decoded), whole_(whole) {}
 
     void run() {
         number_slots();
@@ -229,13 +229,14 @@ private:
     FunctionProgram& fn_;
     u32 index_;
     Decoded& decoded_;
+    bool whole_;
     std::vector<u32> number_;
 };
 
 }  // namespace
 
-void lay_out(Program& program, u32 function, Decoded& decoded) {
-    Layout(program, function, decoded).run();
+void lay_out(Program& program, u32 function, Decoded& decoded, bool whole) {
+    Layout(program, function, decoded, whole).run();
     program.functions[function].local_bytes = program.map.local_bytes;
 }
 

@@ -104,7 +104,7 @@ Program prepare(const KernelCode& code, const PrepareOptions& options) {
     forget_results(program, decoded, pending);
     mark_slice(program, decoded, options.whole);
     for (u32 f = 0; f < decoded.size(); ++f) {
-        lay_out(program, f, decoded[f]);
+        lay_out(program, f, decoded[f], options.whole);
         describe_loops(program, f, decoded[f]);
     }
     return program;

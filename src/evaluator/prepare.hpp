@@ -21,7 +21,7 @@ void link_calls(Program& program, std::vector<Decoded>& decoded, const std::vect
 /// Marks the slots that decide addresses, branches and counts, and what may be unknown.
 void mark_slice(Program& program, std::vector<Decoded>& decoded, bool whole);
 /// Micro-operations of block after block: units first, then what the slice keeps, then the transfer of control.
-void lay_out(Program& program, u32 function, Decoded& decoded);
+void lay_out(Program& program, u32 function, Decoded& decoded, bool whole);
 void describe_loops(Program& program, u32 function, const Decoded& decoded);
 /// Operations on the longest dependence chain of instructions [begin, end) at two reference latencies of global memory.
 void longest_chains(const FunctionCode& code, u32 begin, u32 end, Unit& unit);
