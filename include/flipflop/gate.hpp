@@ -195,6 +195,47 @@ struct CheckOptions {
 /// values ("gemm<128>" and "gemm<256>" are one).
 [[nodiscard]] std::string normalised_name(std::string_view name);
 
+// ---- rules and alerts ---------------------------------------------------------------------------------------------
+/// What a failure of the gate itself is called; findings have the ids of list_rules().
+inline constexpr std::array<std::string_view, 5> kGateRules{"FF501", "FF502", "FF503", "FF504", "FF505"};
+
+/// A page of docs/rules, compiled in.
+struct RulePage { std::string id, family, title, text; };
+/// All of them, by id: the findings' rules and the gate's own (FF5nn).
+[[nodiscard]] const std::vector<RulePage>& rule_pages();
+
+/// What a code-scanning page or an annotation is told: one place, one sentence.
+struct Alert {
+    std::string rule;
+    Severity severity{Severity::warning};
+    std::string message;
+    std::string kernel, gpu;                 ///< of the first kernel that has it
+    std::size_t more_kernels{};              ///< others that have it at the same place
+    std::string file;                        ///< relative to the repository's root, with '/'
+    std::uint32_t line{1};
+    std::string fingerprint;                 ///< of rule, kernel and position among its like: no line number in it
+    std::string state;                       ///< "new" | "unchanged" | empty without a base
+    std::string suppressed;                  ///< a waiver's reason, or empty
+    std::optional<double> cost_us, cost_mj;
+};
+
+/// Where reports point to: a file of the repository that the reader can open.
+struct Repository {
+    std::string root;                        ///< absolute
+    std::string working_directory;           ///< absolute; relative paths start here
+    std::string fallback;                    ///< of an alert whose own file is not in the repository: policy, baseline or input
+};
+/// The repository around `working_directory`, else the folder itself.
+[[nodiscard]] Repository find_repository(const std::string& working_directory, const std::string& fallback);
+struct RepositoryPlace { std::string file; std::uint32_t line{1}; };
+/// The source line where its file is in the repository, else the PTX, else the fallback. Never absolute, never above the root.
+[[nodiscard]] RepositoryPlace locate(const Repository& repository, const std::optional<SourceLine>& source, const std::string& module, std::uint32_t ptx_line);
+
+/// Worst first; the same finding of several kernels at one place is one alert.
+[[nodiscard]] std::vector<Alert> alerts_of(const Snapshot& head, const Policy& policy, const Repository& repository);
+/// Failures of the gate, then all findings of head, those that base has not marked new.
+[[nodiscard]] std::vector<Alert> alerts_of(const CheckReport& report, const Policy& policy, const Repository& repository);
+
 struct MatchedPair { std::optional<std::size_t> base, head; };
 struct Matching {
     std::vector<MatchedPair> pairs;          ///< indices into the two lists; every kernel once

@@ -5,10 +5,11 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/gate_session.hpp"
 #include "cli/launch_options.hpp"
 #include "cli/output.hpp"
 #include "cli/session.hpp"
-#include "flipflop/report.hpp"
+#include "flipflop/gate_report.hpp"
 
 namespace flipflop::cli {
 namespace {
@@ -26,6 +27,17 @@ void write_format(const Analysis& analysis, const AnalyzeArguments& arguments, c
         case Format::json: write_json(analysis, sink); return;
         case Format::csv: sink(csv_report(analysis)); return;
         case Format::markdown: sink(markdown_report(analysis)); return;
+        case Format::sarif:
+        case Format::github: {
+            const gate::Snapshot snapshot = gate::take_snapshot(analysis, {});
+            const std::vector<gate::Alert> alerts = gate::alerts_of(snapshot, {}, here(arguments.inputs.front()));
+            if (destination.format == Format::github) {
+                sink(github_annotations(alerts));
+            } else {
+                write_sarif(alerts, gpu_ids(snapshot), sink);
+            }
+            return;
+        }
         case Format::text: break;
     }
     TextStyle style;
@@ -53,7 +65,7 @@ int run(const AnalyzeArguments& arguments) {
     };
     const Result<AnalyzeOptions> options = to_analyze_options(arguments.launch);
     if (!options) { return stop(options.error(), kUsageError); }
-    const auto plan = plan_output(arguments.output, {Format::text, Format::json, Format::csv, Format::markdown});
+    const auto plan = plan_output(arguments.output, {Format::text, Format::json, Format::csv, Format::markdown, Format::sarif, Format::github});
     if (!plan) { return stop(plan.error(), kUsageError); }
     if (const Result<void> kept = keep_inputs(*plan, arguments.inputs); !kept) { return stop(kept.error(), kUsageError); }
 
@@ -90,7 +102,7 @@ void add_analyze_command(CLI::App& app, CommandResult& result) {
     command->add_option("--block", arguments->launch.blocks, "exactly this block, repeatable; without it the space is searched")
         ->allow_extra_args(false)->type_name("X[,Y[,Z]]")->group("Launch");
     add_launch_options(*command, arguments->launch);
-    add_output_options(*command, arguments->output, "text, json, csv or markdown");
+    add_output_options(*command, arguments->output, "text, json, csv, markdown, sarif or github");
     command->add_option("--top", arguments->top, "rows of the kept table")->type_name("N")->group("Output");
     command->add_flag("--all", arguments->all, "every launchable configuration")->group("Output");
     command->add_flag("--findings", arguments->findings, "every finding")->group("Output");

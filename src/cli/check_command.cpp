@@ -1,5 +1,5 @@
 // flipflop check INPUT... [--baseline FILE | --base INPUT]: the gate for pull requests.
-#include <cstdio>
+#include <algorithm>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -22,10 +22,29 @@ struct CheckArguments {
     bool exit_zero{}, strict{};
 };
 
-void write_format(const gate::CheckReport& report, const gate::Snapshot& head, const CheckArguments& arguments, const Destination& destination, const TextSink& sink) {
-    if (destination.format == Format::json) {
-        write_json(report, head, sink);
-        return;
+/// Failures and findings that are news; what was there before is no annotation.
+std::vector<gate::Alert> news_of(std::vector<gate::Alert> alerts) {
+    std::erase_if(alerts, [](const gate::Alert& alert) { return alert.state == "unchanged"; });
+    return alerts;
+}
+
+void write_format(const gate::CheckReport& report, const gate::Snapshot& head, const gate::Policy& policy, const CheckArguments& arguments,
+                  const Destination& destination, const TextSink& sink) {
+    switch (destination.format) {
+        case Format::json: write_json(report, head, sink); return;
+        case Format::markdown: sink(markdown_report(report)); return;
+        case Format::sarif:
+        case Format::github: {
+            const std::string fallback = !policy.file.empty() ? policy.file : !arguments.baseline.empty() ? arguments.baseline : arguments.inputs.front();
+            const std::vector<gate::Alert> alerts = gate::alerts_of(report, policy, here(fallback));
+            if (destination.format == Format::github) {
+                sink(github_annotations(news_of(alerts)));
+            } else {
+                write_sarif(alerts, gpu_ids(head), sink);
+            }
+            return;
+        }
+        default: break;
     }
     TextStyle style;
     style.color = use_color(arguments.output, destination);
@@ -68,7 +87,7 @@ int run(CheckArguments& arguments, const CLI::App& command) {
         complaints.finish();
         return code;
     };
-    const auto plan = plan_output(arguments.output, {Format::text, Format::json});
+    const auto plan = plan_output(arguments.output, {Format::text, Format::json, Format::markdown, Format::sarif, Format::github});
     if (!plan) { return stop(plan.error(), kUsageError); }
     const Result<gate::Policy> policy = load_policy(arguments.policy, arguments.inputs.front(), complaints);
     if (!policy) { return stop(policy.error(), kUsageError); }
@@ -96,7 +115,7 @@ int run(CheckArguments& arguments, const CLI::App& command) {
     const gate::CheckReport report = gate::check(base ? &*base : nullptr, head, *policy, check_options(arguments, *policy));
     complaints.say(report.warnings);
     for (const Destination& destination : *plan) {
-        const Result<void> written = write_report(destination, [&](const TextSink& sink) { write_format(report, head, arguments, destination, sink); });
+        const Result<void> written = write_report(destination, [&](const TextSink& sink) { write_format(report, head, *policy, arguments, destination, sink); });
         if (!written) { return stop(written.error(), kUsageError); }
     }
     complaints.finish();
@@ -125,7 +144,7 @@ void add_check_command(CLI::App& app, CommandResult& result) {
     command->add_option("--block", arguments->launch.blocks, "the team's own block (the first of several)")
         ->allow_extra_args(false)->type_name("X[,Y[,Z]]")->group("Launch");
     add_launch_options(*command, arguments->launch);
-    add_output_options(*command, arguments->output, "text or json");
+    add_output_options(*command, arguments->output, "text, json, markdown, sarif or github");
     command->add_flag("--strict", arguments->strict, "warnings and unknown instructions count as errors (exit 3)")->group("Output");
     command->callback([arguments, command, &result] { result.exit_code = run(*arguments, *command); });
 }

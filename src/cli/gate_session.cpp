@@ -123,6 +123,17 @@ Result<gate::Policy> load_policy(const PolicyArguments& arguments, const std::st
     return policy;
 }
 
+gate::Repository here(const std::string& fallback) {
+    std::error_code error;
+    return gate::find_repository(std::filesystem::current_path(error).string(), fallback);
+}
+
+std::vector<std::string> gpu_ids(const gate::Snapshot& snapshot) {
+    std::vector<std::string> ids;
+    for (const gate::GpuBasis& gpu : snapshot.gpus) { ids.push_back(gpu.id); }
+    return ids;
+}
+
 std::string today() {
     std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
     if (const std::string epoch = variable("SOURCE_DATE_EPOCH"); !epoch.empty()) {

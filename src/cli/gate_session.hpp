@@ -29,6 +29,10 @@ void add_policy_options(CLI::App& command, PolicyArguments& arguments);
 /// The policy named, else found near the first input, else the defaults. Says its warnings.
 [[nodiscard]] Result<gate::Policy> load_policy(const PolicyArguments& arguments, const std::string& first_input, Complaints& complaints);
 
+/// The repository around the working directory.
+[[nodiscard]] gate::Repository here(const std::string& fallback);
+[[nodiscard]] std::vector<std::string> gpu_ids(const gate::Snapshot& snapshot);
+
 /// Today in UTC, or the day of SOURCE_DATE_EPOCH: "2026-12-01".
 [[nodiscard]] std::string today();
 

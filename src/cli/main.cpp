@@ -27,6 +27,7 @@ void add_commands(CLI::App& app, CommandResult& result) {
     add_check_command(app, result);
     add_gpus_command(app, result);
     add_occupancy_command(app, result);
+    add_rules_command(app, result);
 }
 
 /// The command whose arguments were being read, or the application itself.

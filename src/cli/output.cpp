@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 4> kFormats{"text", "json", "csv", "markdown"};
+constexpr std::array<std::string_view, 6> kFormats{"text", "json", "csv", "markdown", "sarif", "github"};
 
 Diagnostic usage(std::string id, std::string message, std::string help = {}) {
     Diagnostic d;

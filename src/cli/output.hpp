@@ -17,7 +17,7 @@ class App;
 
 namespace flipflop::cli {
 
-enum class Format : std::uint8_t { text, json, csv, markdown };
+enum class Format : std::uint8_t { text, json, csv, markdown, sarif, github };
 
 /// The options as given.
 struct OutputArguments {

@@ -4,40 +4,13 @@
 #include <fmt/core.h>
 
 #include "flipflop/report.hpp"
+#include "report/markdown_text.hpp"
 #include "report/text_format.hpp"
 
 namespace flipflop {
 namespace {
 
 using namespace report;
-
-/// Text from an input as plain Markdown text: no markup, HTML, mention or table cell can come of it.
-std::string plain(std::string_view text) {
-    std::string out;
-    for (const char c : printable(text)) {
-        switch (c) {
-            case '<': out += "&lt;"; break;
-            case '>': out += "&gt;"; break;
-            case '&': out += "&amp;"; break;
-            case '@': out += "&#64;"; break;
-            case '|': out += "&#124;"; break;
-            case '*': case '_': case '`': case '[': case ']': case '\\': case '~': case '#':
-                out += '\\';
-                out += c;
-                break;
-            default: out += c;
-        }
-    }
-    return out;
-}
-
-/// A code span that nothing inside can end, usable in a table cell too.
-std::string code(std::string_view text) {
-    std::string content = printable(text);
-    std::replace(content.begin(), content.end(), '`', '\'');
-    std::replace(content.begin(), content.end(), '|', '/');
-    return "`" + content + "`";
-}
 
 std::string row_of(const ConfigResult& config) {
     std::string label = config.rank ? std::to_string(*config.rank) : "";
