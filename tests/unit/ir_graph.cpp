@@ -42,8 +42,8 @@ std::vector<bool> reach(const Graph& g, std::uint32_t root, std::uint32_t remove
 TEST_CASE("dominators agree with removal of each node", "[ir][property]") {
     std::mt19937 rng(7);
     for (int round = 0; round < 400; ++round) {
-        const std::uint32_t nodes = 1 + rng() % 18;
-        const Graph g(nodes, random_edges(rng, nodes, rng() % (3 * nodes)));
+        const auto nodes = static_cast<std::uint32_t>(1 + rng() % 18);
+        const Graph g(nodes, random_edges(rng, nodes, static_cast<std::uint32_t>(rng() % (3 * nodes))));
         const auto idom = dominators(g, 0);
         const auto reached = reach(g, 0);
         REQUIRE(idom[0] == kNone);
@@ -68,8 +68,8 @@ TEST_CASE("loop forest: contiguous loops, sources before targets, nesting", "[ir
     std::mt19937 rng(11);
     int irreducible = 0, nested = 0;
     for (int round = 0; round < 800; ++round) {
-        const std::uint32_t nodes = 1 + rng() % 16;
-        const Graph g(nodes, random_edges(rng, nodes, rng() % (2 * nodes + 2)));
+        const auto nodes = static_cast<std::uint32_t>(1 + rng() % 16);
+        const Graph g(nodes, random_edges(rng, nodes, static_cast<std::uint32_t>(rng() % (2 * nodes + 2))));
         const LoopForest f = loop_forest(g, 0);
         const auto reached = reach(g, 0);
         std::vector<std::uint32_t> position(nodes, kNone);

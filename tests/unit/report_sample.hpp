@@ -139,7 +139,13 @@ inline Analysis analysis() {
     InputSummary input;
     input.path = "transpose.ptx";
     input.sha256 = std::string(64, 'a');
-    input.modules = {{"transpose.ptx", "9.0", "sm_80", 64, 70, true, {}}};
+    ModuleSummary module;
+    module.name = "transpose.ptx";
+    module.ptx_version = "9.0";
+    module.target = "sm_80";
+    module.lines = 70;
+    module.line_table = true;
+    input.modules = {module};
     out.inputs = {input};
 
     KernelResult result;
