@@ -195,6 +195,33 @@ struct CheckOptions {
 /// values ("gemm<128>" and "gemm<256>" are one).
 [[nodiscard]] std::string normalised_name(std::string_view name);
 
+// ---- what a change does -------------------------------------------------------------------------------------------
+/// A term whose change brings about `delta` of the whole difference (shares of all terms add up to it).
+struct TermDelta { std::string path, unit; double base{}, head{}, delta{}; };
+/// A memory instruction on one side.
+struct AccessSide {
+    std::uint32_t ptx_line{};
+    std::optional<SourceLine> source;
+    std::optional<double> requests, sectors_per_request, wavefronts_per_request;
+};
+struct AccessDelta {
+    std::string op, space;
+    std::optional<AccessSide> base, head;    ///< empty on the side that has no such instruction
+};
+struct ClassDelta { std::string name; double base{}, head{}; };   ///< thread-level executions over the grid
+
+struct KernelDiff {
+    const KernelCheck* check{};
+    std::string summary;                     ///< one sentence; empty where nothing is to be said
+    bool explained{};                        ///< both sides are analyses: the rest is known
+    std::vector<TermDelta> time_terms, energy_terms;   ///< in us and in mJ; largest first
+    std::vector<AccessDelta> accesses;       ///< that differ; most traffic first
+    std::vector<ClassDelta> instructions;    ///< that differ; largest first
+    std::vector<const Finding*> fresh, gone; ///< findings of rules that one side has more often, costliest first
+};
+/// Parallel to `report.kernels`.
+[[nodiscard]] std::vector<KernelDiff> explain_changes(const CheckReport& report);
+
 // ---- rules and alerts ---------------------------------------------------------------------------------------------
 /// What a failure of the gate itself is called; findings have the ids of list_rules().
 inline constexpr std::array<std::string_view, 5> kGateRules{"FF501", "FF502", "FF503", "FF504", "FF505"};

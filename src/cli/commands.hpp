@@ -25,6 +25,7 @@ inline constexpr int kInternalError = 70;
 void add_analyze_command(CLI::App& app, CommandResult& result);
 void add_baseline_command(CLI::App& app, CommandResult& result);
 void add_check_command(CLI::App& app, CommandResult& result);
+void add_diff_command(CLI::App& app, CommandResult& result);
 void add_explain_command(CLI::App& app, CommandResult& result);
 void add_gpus_command(CLI::App& app, CommandResult& result);
 void add_inspect_command(CLI::App& app, CommandResult& result);

@@ -25,6 +25,7 @@ void add_commands(CLI::App& app, CommandResult& result) {
     add_explain_command(app, result);
     add_baseline_command(app, result);
     add_check_command(app, result);
+    add_diff_command(app, result);
     add_gpus_command(app, result);
     add_occupancy_command(app, result);
     add_rules_command(app, result);

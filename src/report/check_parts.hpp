@@ -35,6 +35,8 @@ void write_notes(JsonWriter& json, const std::vector<gate::Note>& notes);
 /// Did anything happen that a reader should see?
 [[nodiscard]] bool nothing_changed(const gate::CheckReport& report);
 [[nodiscard]] bool several_gpus(const gate::CheckReport& report);
+/// The kernel, its changes and its new findings, as check shows them.
+[[nodiscard]] std::string kernel_changes_text(const gate::KernelCheck& kernel, bool several_gpus, const TextStyle& style);
 /// "2 regressed, 1 uncertain, 197 as before"
 [[nodiscard]] std::string counts_text(const gate::CheckReport& report);
 

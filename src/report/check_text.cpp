@@ -108,24 +108,7 @@ bool nothing_changed(const gate::CheckReport& report) {
     });
 }
 
-std::string counts_text(const gate::CheckReport& report) {
-    constexpr std::array<std::string_view, 6> kWords{"failed", "uncertain", "waived", "changed within bounds", "not comparable in part", "as before"};
-    std::array<std::size_t, 6> counts{};
-    for (const gate::KernelCheck& kernel : report.kernels) { ++counts[static_cast<std::size_t>(kernel.rank())]; }
-    std::string out;
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-        if (counts[i] == 0) { continue; }
-        const std::string_view words = !report.has_base && i == 5 ? "without complaint" : kWords[i];
-        out += fmt::format("{}{} {}", out.empty() ? "" : ", ", counts[i], words);
-    }
-    return out;
-}
-
-}  // namespace report
-
 namespace {
-
-using namespace report;
 
 Mark mark_of(gate::Verdict verdict) {
     switch (verdict) {
@@ -139,7 +122,9 @@ Mark mark_of(gate::Verdict verdict) {
     return Mark::plain;
 }
 
-std::string kernel_text(const gate::KernelCheck& kernel, bool gpus, const TextStyle& style) {
+}  // namespace
+
+std::string kernel_changes_text(const gate::KernelCheck& kernel, bool gpus, const TextStyle& style) {
     const bool fails = kernel.fails();
     std::string out = paint(fails ? "FAIL" : std::string(to_string(kernel.status)), fails ? Mark::bad : Mark::plain, style.color) + "  " +
                       paint(where_text(kernel, gpus), Mark::strong, style.color);
@@ -170,6 +155,25 @@ std::string kernel_text(const gate::KernelCheck& kernel, bool gpus, const TextSt
     return out;
 }
 
+std::string counts_text(const gate::CheckReport& report) {
+    constexpr std::array<std::string_view, 6> kWords{"failed", "uncertain", "waived", "changed within bounds", "not comparable in part", "as before"};
+    std::array<std::size_t, 6> counts{};
+    for (const gate::KernelCheck& kernel : report.kernels) { ++counts[static_cast<std::size_t>(kernel.rank())]; }
+    std::string out;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        if (counts[i] == 0) { continue; }
+        const std::string_view words = !report.has_base && i == 5 ? "without complaint" : kWords[i];
+        out += fmt::format("{}{} {}", out.empty() ? "" : ", ", counts[i], words);
+    }
+    return out;
+}
+
+}  // namespace report
+
+namespace {
+
+using namespace report;
+
 std::string boards_text(const gate::CheckReport& report) {
     std::set<std::string> names;
     std::set<std::string> boards;
@@ -192,7 +196,7 @@ std::string text_report(const gate::CheckReport& report, const TextStyle& style)
     for (const gate::KernelCheck* kernel : worst_first(report)) {
         const bool quiet = kernel->status == gate::Status::added || kernel->status == gate::Status::removed;   // their notes say it
         const bool shown = kernel->rank() <= 2 || (kernel->rank() == 3 && !quiet);
-        if (shown) { out += kernel_text(*kernel, gpus, style) + "\n"; }
+        if (shown) { out += kernel_changes_text(*kernel, gpus, style) + "\n"; }
     }
     for (const gate::Note& note : report.notes) { out += wrap("note: " + safe_text(note.message), style.width, 6) + "\n"; }
     if (!report.notes.empty()) { out += "\n"; }

@@ -218,6 +218,103 @@ class Gate(GateCase):
             self.assertEqual(len(outputs), 1)
 
 
+class Diff(GateCase):
+    def test_terms_add_up_and_lines_are_named(self):
+        head = self.file("head.ptx", STRIDED)
+        done = run("diff", self.axpy, head, "--gpu", "a100", *PTXAS_OFF, "--format", "json")
+        self.assertEqual(done.returncode, 0, done.err)
+        kernel = json.loads(done.out)["kernels"][0]
+        change = {c["metric"]: c for c in kernel["changes"]}["time_us"]
+        self.assertTrue(kernel["explained"])
+        whole = change["head"] - change["base"]
+        self.assertLess(abs(sum(t["delta"] for t in kernel["time_terms"]) - whole), 0.1 * whole)
+        lines = {a["head"]["ptx_line"] for a in kernel["accesses"]}
+        expected = {n for n, line in enumerate(STRIDED.splitlines(), 1) if "ld.global" in line or "st.global" in line}
+        self.assertEqual(lines, expected)
+        for access in kernel["accesses"]:
+            self.assertEqual((access["base"]["sectors_per_request"], access["head"]["sectors_per_request"]), (4, 32))
+
+    def test_exit_codes(self):
+        head = self.file("head.ptx", STRIDED)
+        self.expect(0, "diff", self.axpy, head, "--gpu", "a100", *PTXAS_OFF)
+        for word, code in (("regression", 1), ("change", 1), ("error", 1)):
+            self.assertEqual(run("diff", self.axpy, head, "--gpu", "a100", *PTXAS_OFF, "--fail-on", word).returncode, code)
+            self.assertEqual(run("diff", self.axpy, self.axpy, "--gpu", "a100", *PTXAS_OFF, "--fail-on", word).returncode, 0)
+        self.assertEqual(run("diff", head, self.axpy, "--gpu", "a100", *PTXAS_OFF, "--fail-on", "regression").returncode, 0)
+        self.expect(3, "diff", self.path("nowhere.ptx"), self.axpy, "--gpu", "a100", says="nowhere.ptx")
+        self.expect(2, "diff", self.axpy, head, says="GPU")
+
+    def test_baseline_files_on_either_side(self):
+        base = self.baseline()
+        head = self.file("axpy.ptx", STRIDED)
+        other = self.path("head.json")
+        self.expect(0, "baseline", head, "--gpu", "a100", *PTXAS_OFF, "-o", other)
+        for pair in ((base, head), (base, other)):
+            done = run("diff", *pair, *PTXAS_OFF, "--format", "json", "--fail-on", "regression")
+            self.assertEqual(done.returncode, 1, done.err)
+            change = {c["metric"]: c for c in json.loads(done.out)["kernels"][0]["changes"]}["time_us"]
+            self.assertEqual(change["verdict"], "regressed")
+            self.assertLess(change["change_low"], change["change_high"])
+        self.assertEqual(run("diff", base, base, "--format", "text").out, "nothing changed\n")
+        with open(base) as file:
+            text = file.read()
+        self.expect(2, "diff", self.file("v9.json", text.replace("baseline/1", "baseline/9")), head, says="baseline/9")
+
+
+class Rules(Case):
+    def test_list_and_page(self):
+        listed = [line.split()[0] for line in self.expect(0, "rules").out.splitlines() if line.startswith("FF")]
+        pages = sorted(name[:-3] for name in os.listdir(os.path.join(SOURCE, "docs", "rules")) if name.startswith("FF"))
+        self.assertEqual(listed, pages)
+        with open(os.path.join(SOURCE, "docs", "rules", "FF101.md")) as file:
+            self.assertEqual(self.expect(0, "rules", "ff101").out, file.read())
+        self.expect(2, "rules", "FF1O1", says="did you mean 'FF101'")
+
+
+class Surfaces(GateCase):
+    def alerts(self, *arguments):
+        done = run(*arguments, *PTXAS_OFF, "--format", "sarif=" + self.path("o.sarif"), "--format", "github", cwd=self.folder.name)
+        with open(self.path("o.sarif")) as file:
+            return json.load(file)["runs"], done
+
+    def test_check(self):
+        head = self.file("head.ptx", STRIDED)
+        runs, done = self.alerts("check", head, "--base", self.axpy, "--gpu", "a100")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(len(runs), 1)
+        self.assertEqual(runs[0]["results"][0]["level"], "error")
+        self.assertEqual(runs[0]["results"][0]["ruleId"], "FF501")
+        self.assertTrue(done.out.startswith("::error file=head.ptx,line="), done.out)
+        for result in runs[0]["results"]:
+            place = result["locations"][0]["physicalLocation"]
+            self.assertFalse(place["artifactLocation"]["uri"].startswith(("/", "..")))
+            self.assertGreaterEqual(place["region"]["startLine"], 1)
+        # What was there before is in the SARIF and no annotation.
+        runs, done = self.alerts("check", head, "--base", head, "--gpu", "a100")
+        self.assertEqual((done.returncode, done.out), (0, ""))
+        self.assertEqual({r["baselineState"] for r in runs[0]["results"]}, {"unchanged"})
+
+    def test_analyze(self):
+        runs, done = self.alerts("analyze", self.file("head.ptx", STRIDED), "--gpu", "a100")
+        self.assertEqual(done.returncode, 0, done.err)
+        self.assertIn("FF101", {r["ruleId"] for r in runs[0]["results"]})
+
+    def test_a_source_path_outside_the_repository_is_not_shown(self):
+        located = STRIDED.replace(".address_size 64\n", '.address_size 64\n.file 1 "../../etc/passwd"\n.file 2 "/etc/hosts"\n', 1)
+        located = located.replace("    ld.global.f32 %f2", "    .loc 1 3 0\n    ld.global.f32 %f2", 1).replace("    ld.global.f32 %f3", "    .loc 2 4 0\n    ld.global.f32 %f3", 1)
+        runs, done = self.alerts("analyze", self.file("head.ptx", located), "--gpu", "a100")
+        self.assertEqual(done.returncode, 0, done.err)
+        self.assertEqual({r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in runs[0]["results"]}, {"head.ptx"})
+
+    def test_markdown(self):
+        head = self.file("head.ptx", STRIDED)
+        done = run("check", head, "--base", self.axpy, "--gpu", "a100", *PTXAS_OFF, "--format", "markdown")
+        self.assertTrue(done.out.startswith("<!-- flipflop:"))
+        self.assertIn("**regressed**", done.out)
+        done = run("check", head, "--base", head, "--gpu", "a100", *PTXAS_OFF, "--format", "markdown")
+        self.assertLessEqual(len(done.out.splitlines()), 5)
+
+
 class GateSchema(GateCase):
     def setUp(self):
         super().setUp()
@@ -250,6 +347,14 @@ class GateSchema(GateCase):
             done = run("check", *arguments, *PTXAS_OFF, "--format", "json")
             self.assertIn(done.returncode, (0, 1), done.err)
             self.valid("check", done.out)
+
+    def test_diff_and_rules(self):
+        head = self.file("head.ptx", STRIDED)
+        for arguments in ((self.axpy, head, "--gpu", "a100"), (self.baseline(), head), (os.path.join(SOURCE, "examples", "transpose_naive.ptx"), os.path.join(SOURCE, "examples", "gemm_tiled.ptx"), "--gpu", "t4")):
+            done = run("diff", *arguments, *PTXAS_OFF, "--format", "json")
+            self.assertEqual(done.returncode, 0, done.err)
+            self.valid("diff", done.out)
+        self.valid("rules", run("rules", "--format", "json").out)
 
 
 if __name__ == "__main__":
