@@ -223,6 +223,34 @@ std::shared_ptr<const LaunchFacts> FactsBook::facts(Dim3 b, Dim3 g, std::uint64_
     return known_.emplace(key, std::move(facts)).first->second;
 }
 
+namespace {
+
+/// Does the code read %dynamic_smem_size or its like?
+bool reads_shared_size(const KernelCode& code) {
+    const auto asks = [](const ptx::Operand& o) {
+        if (o.kind != ptx::OperandKind::special) return false;
+        const auto which = static_cast<ptx::Special>(o.index);
+        return which == ptx::Special::dynamic_smem_size || which == ptx::Special::total_smem_size || which == ptx::Special::aggr_smem_size;
+    };
+    for (const FunctionCode& f : code.functions)
+        for (const ptx::Instruction& i : f.ir.function->instructions)
+            for (const ptx::Operand& o : f.ir.module->operands_of(i))
+                if (asks(o)) return true;
+    return false;
+}
+
+}  // namespace
+
+std::shared_ptr<const LaunchFacts> FactsBook::facts_settling(Dim3 b, Dim3 g, std::uint64_t& settled) {
+    constexpr std::uint64_t most = 232448;      // what any GPU of today gives a block: room for all that it may store
+    auto first = facts(b, g, most);
+    settled = (first->dynamic_shared_touched.value_or(0) + 15) / 16 * 16;
+    const std::lock_guard lock(mutex_);
+    if (!reads_shared_size_) reads_shared_size_ = reads_shared_size(code_);
+    if (!*reads_shared_size_) known_.emplace(std::vector<std::uint64_t>{b.x, b.y, b.z, g.x, g.y, g.z, settled, ~std::uint64_t{0}}, first);
+    return first;
+}
+
 SafetyVerdict FactsBook::verdict(const Launch& reference, const Launch& candidate) {
     std::shared_ptr<const ReblockingJudge> judge;
     {

@@ -75,6 +75,9 @@ public:
 
     /// `taken`: an assumed probability of branches on data, in place of the subject's own policy.
     [[nodiscard]] std::shared_ptr<const LaunchFacts> facts(Dim3 block, Dim3 grid, std::uint64_t dynamic_shared_bytes, std::optional<double> taken = {});
+    /// The same where the dynamic shared memory is still open: `settled` bytes are what the launch itself asks for. One
+    /// evaluation serves for both, unless the code reads how much it was given.
+    [[nodiscard]] std::shared_ptr<const LaunchFacts> facts_settling(Dim3 block, Dim3 grid, std::uint64_t& settled);
     [[nodiscard]] Launch launch(Dim3 block, Dim3 grid, std::uint64_t dynamic_shared_bytes) const;
     /// Whether `candidate` computes what `reference` does. The reference is followed once.
     [[nodiscard]] SafetyVerdict verdict(const Launch& reference, const Launch& candidate);
@@ -86,6 +89,7 @@ private:
     const Evaluator& evaluator_;
     const Subject& subject_;
     std::optional<std::uint64_t> budget_;
+    std::optional<bool> reads_shared_size_;
     std::mutex mutex_, judging_;
     std::map<std::vector<std::uint64_t>, std::shared_ptr<const LaunchFacts>> known_;
     struct Judge { Dim3 block, grid; std::uint64_t dynamic_shared_bytes{}; std::shared_ptr<const ReblockingJudge> judge; };

@@ -60,10 +60,10 @@ void settle(const Stage& stage, Trial& trial, std::optional<Dim3> own_grid, bool
         if (!answer.grid) return refuse(trial, "grid", answer.why_not);
         trial.grid = *answer.grid;
         if (!open || round == 1) break;
-        const auto first = stage.facts->facts(trial.block, trial.grid, 0);
-        const std::uint64_t touched = first->dynamic_shared_touched.value_or(0);
-        if (touched == 0) break;
-        trial.dynamic_shared_bytes = (touched + 15) / 16 * 16;
+        std::uint64_t settled = 0;
+        (void)stage.facts->facts_settling(trial.block, trial.grid, settled);
+        if (settled == 0) break;
+        trial.dynamic_shared_bytes = settled;
     }
     if (trial.occupancy.active_blocks_per_sm == 0)
         refuse(trial, trial.occupancy.limiters.empty() ? "resources" : trial.occupancy.limiters.front(),
