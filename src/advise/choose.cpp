@@ -72,8 +72,8 @@ void choose(const Stage& stage, const Trial& reference, const ResultOptions& opt
     compare_facts(stage, reference, candidates);
     std::vector<Candidate*> able;
     for (Candidate& c : candidates) {
-        const bool always = named || c.trial->is_current || c.trial->is_heuristic ||
-                            (c.trial->block == reference.block && c.trial->grid == reference.grid);
+        // The heuristic's block is a baseline, not advice: it has a verdict only where it is kept.
+        const bool always = named || c.trial->is_current || (c.trial->block == reference.block && c.trial->grid == reference.grid);
         if (c.trial->grid.count() > 0 && c.trial->facts && always) judge(stage, reference, c, candidates);
         if (c.predicted) able.push_back(&c);
     }
