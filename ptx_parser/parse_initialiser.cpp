@@ -114,14 +114,14 @@ bool Parser::parse_initial_value(Symbol& symbol) {
         value.address_of = static_cast<SymbolId>(entry->value);
         return true;
     };
+    const auto address_or_generic = [&]() -> bool {
+        if (!at_word("generic")) return address();
+        p_ += 7;
+        value.generic = true;
+        return expect('(', "after generic") && address() && expect(')', "after generic(...");
+    };
     if (is_start(*p_) && !at_word("WARP_SZ")) {
-        if (at_word("generic")) {
-            p_ += 7;
-            value.generic = true;
-            if (!expect('(', "after generic") || !address() || !expect(')', "after generic(...")) return false;
-        } else if (!address()) {
-            return false;
-        }
+        if (!address_or_generic()) return false;
         skip_blanks();
         if (*p_ == '+') {
             ++p_;
@@ -146,13 +146,7 @@ bool Parser::parse_initial_value(Symbol& symbol) {
             }
             value.mask_byte = static_cast<std::uint8_t>(std::countr_zero(constant.bits) / 8);
             skip_blanks();
-            if (at_word("generic")) {
-                p_ += 7;
-                value.generic = true;
-                if (!expect('(', "after generic") || !address() || !expect(')', "after generic(...")) return false;
-            } else if (!address()) {
-                return false;
-            }
+            if (!address_or_generic()) return false;
             skip_blanks();
             if (*p_ == '+') {
                 ++p_;

@@ -48,15 +48,7 @@ Evaluator& Evaluator::operator=(Evaluator&&) noexcept = default;
 
 namespace {
 
-struct Box {
-    std::array<u64, kFirstLoopAxis> low{}, extent{1, 1, 1, 1, 1};
-    u32 group{};
-    [[nodiscard]] double volume() const {
-        double v = 1;
-        for (const u64 e : extent) v *= static_cast<double>(e);
-        return v;
-    }
-};
+using Box = GridBox;
 
 class Partition {
 public:
@@ -81,7 +73,7 @@ public:
             const Box box = boxes_.back();
             boxes_.pop_back();
             evaluate(box, false, 1);
-            split(box);
+            cut_settled(box, s_.domain, boxes_);
         }
     }
 
@@ -122,19 +114,6 @@ private:
                 done[w] = machines_[w]->run() == Machine::Status::done;
                 some |= !done[w];
             }
-        }
-    }
-
-    /// What of the box the run did not settle.
-    void split(Box box) {
-        for (unsigned k = kFirstLoopAxis; k-- > 0;) {
-            const auto settled = static_cast<u64>(s_.domain.extent[k]);
-            if (settled >= box.extent[k]) continue;
-            Box rest = box;
-            rest.low[k] += settled;
-            rest.extent[k] -= settled;
-            boxes_.push_back(rest);
-            box.extent[k] = settled;
         }
     }
 

@@ -152,4 +152,17 @@ void set_special(Value& v, ptx::Special which, const SpecialContext& x) {
     }
 }
 
+GridBox cut_settled(GridBox box, const Domain& domain, std::vector<GridBox>& boxes) {
+    for (unsigned k = kFirstLoopAxis; k-- > 0;) {
+        const auto settled = static_cast<u64>(domain.extent[k]);
+        if (settled >= box.extent[k]) continue;
+        GridBox rest = box;
+        rest.low[k] += settled;
+        rest.extent[k] -= settled;
+        boxes.push_back(rest);
+        box.extent[k] = settled;
+    }
+    return box;
+}
+
 }  // namespace flipflop::eval

@@ -30,4 +30,18 @@ struct SpecialContext {
 };
 void set_special(Value& v, ptx::Special which, const SpecialContext& x);
 
+/// A box of blocks and warps of one group that are to be run.
+struct GridBox {
+    std::array<u64, kFirstLoopAxis> low{}, extent{1, 1, 1, 1, 1};
+    u32 group{};
+    [[nodiscard]] double volume() const {
+        double v = 1;
+        for (const u64 e : extent) v *= static_cast<double>(e);
+        return v;
+    }
+};
+
+/// Cuts off what a run, whose domain is given, did not settle: the rests go to `boxes`, the settled part is returned.
+GridBox cut_settled(GridBox box, const Domain& domain, std::vector<GridBox>& boxes);
+
 }  // namespace flipflop::eval

@@ -68,18 +68,7 @@ private:
     }
 
     /// Cuts off what the run did not settle; how many warps or blocks it did.
-    double split(GridBox box) {
-        for (unsigned k = kFirstLoopAxis; k-- > 0;) {
-            const auto settled = static_cast<u64>(block_.domain.extent[k]);
-            if (settled >= box.extent[k]) continue;
-            GridBox rest = box;
-            rest.low[k] += settled;
-            rest.extent[k] -= settled;
-            boxes_.push_back(rest);
-            box.extent[k] = settled;
-        }
-        return box.volume();
-    }
+    double split(const GridBox& box) { return cut_settled(box, block_.domain, boxes_).volume(); }
 
     [[nodiscard]] i64 extent(unsigned axis) const { return block_.domain.extent[axis]; }
 

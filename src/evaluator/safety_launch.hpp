@@ -21,16 +21,6 @@ struct WriteSums {
     }
 };
 
-struct GridBox {
-    std::array<u64, kFirstLoopAxis> low{}, extent{1, 1, 1, 1, 1};
-    u32 group{};
-    [[nodiscard]] double volume() const {
-        double v = 1;
-        for (const u64 e : extent) v *= static_cast<double>(e);
-        return v;
-    }
-};
-
 /// What the blocks of a box wrote, for whoever must list it byte by byte.
 struct BoxWrites {
     std::array<i64, kFirstLoopAxis> extent{};
