@@ -22,6 +22,7 @@ inline constexpr int kToolError = 4;
 inline constexpr int kInternalError = 70;
 
 // `result` must outlive the application's parse. A new command: its line here and its line in main.cpp.
+void add_accuracy_command(CLI::App& app, CommandResult& result);
 void add_analyze_command(CLI::App& app, CommandResult& result);
 void add_baseline_command(CLI::App& app, CommandResult& result);
 void add_check_command(CLI::App& app, CommandResult& result);
