@@ -30,6 +30,7 @@ void add_diff_command(CLI::App& app, CommandResult& result);
 void add_explain_command(CLI::App& app, CommandResult& result);
 void add_gpus_command(CLI::App& app, CommandResult& result);
 void add_inspect_command(CLI::App& app, CommandResult& result);
+void add_manual_commands(CLI::App& app, CommandResult& result);
 void add_occupancy_command(CLI::App& app, CommandResult& result);
 void add_rules_command(CLI::App& app, CommandResult& result);
 void add_validate_command(CLI::App& app, CommandResult& result);

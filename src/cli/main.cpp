@@ -31,6 +31,7 @@ void add_commands(CLI::App& app, CommandResult& result) {
     add_rules_command(app, result);
     add_validate_command(app, result);
     add_accuracy_command(app, result);
+    add_manual_commands(app, result);
 }
 
 /// The command whose arguments were being read, or the application itself.
