@@ -155,13 +155,17 @@ bool cancels(const std::map<std::string, double>& shares, double sum) {
 
 std::string category_words(const std::string& category, const Trial& from, const Trial& to, const Prediction& a, const Prediction& b) {
     const auto resident = [](const Trial& t) { return fmt::format("{}", t.occupancy.active_warps_per_sm); };
+    const auto blocks = [](const Trial& t) { return t.grid.count(); };
+    const bool less_than_a_wave = a.time.waves < 1 && b.time.waves < 1 && blocks(from) != blocks(to);
+    if (category == "whole" && less_than_a_wave) return fmt::format("spread over the multiprocessors, {} -> {} blocks", blocks(from), blocks(to));
     if (category == "whole") return fmt::format("how the GPU is filled, {:.2f} -> {:.2f} waves, {} -> {} warps an SM", a.time.waves, b.time.waves, resident(from), resident(to));
     if (category == "latency") return fmt::format("waiting for latency, {} -> {} warps an SM", resident(from), resident(to));
     if (category == "start") return fmt::format("starting blocks, {} -> {} threads each", from.block.count(), to.block.count());
     if (category == "dram") return "traffic with DRAM";
     if (std::abs(a.time.tail_idle_share - b.time.tail_idle_share) > 0.02)
         return fmt::format("waves and tail, {:.2f} -> {:.2f} waves, {:.0f} % -> {:.0f} % of the last idle", a.time.waves, b.time.waves, 100 * a.time.tail_idle_share, 100 * b.time.tail_idle_share);
-    return "how evenly the multiprocessors are loaded";
+    return blocks(from) == blocks(to) ? "how evenly the multiprocessors are loaded"
+                                      : fmt::format("how evenly the multiprocessors are loaded, {} -> {} blocks", blocks(from), blocks(to));
 }
 
 }  // namespace

@@ -138,6 +138,7 @@ void collect_resources(const ptx::Module& module, const std::vector<const ptx::F
                 if (o.kind != OperandKind::special) return;
                 const auto special = static_cast<Special>(o.index);
                 facts.dimensions = std::max(facts.dimensions, axis_of(special) + 1);
+                if (special <= Special::ntid_z) facts.block_dimensions = std::max(facts.block_dimensions, axis_of(special) + 1);
                 facts.uses_cluster |= is_cluster(special);
                 grid_workspace |= special == Special::envreg;
             });

@@ -49,7 +49,8 @@ std::string header(const KernelFacts& facts, const KernelResult& result, const A
     const std::string board = board_text(result);
     const std::size_t board_width = display_width(board);
     const std::size_t room = style.width > board_width + 22 ? style.width - board_width - 2 : 20;
-    const std::string name = elide(kernel_name(facts), room);
+    const std::string whole = kernel_name(facts);
+    const std::string name = display_width(whole) <= room ? whole : brief_name(facts, room);
     const std::size_t gap = std::max<std::size_t>(2, style.width > board_width + display_width(name) ? style.width - board_width - display_width(name) : 2);
     std::string out = paint(name, Mark::strong, style.color) + std::string(gap, ' ') + board + "\n";
 
