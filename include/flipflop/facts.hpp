@@ -157,6 +157,7 @@ struct KernelFacts {
     int block_dimensions{1};       ///< the same for a thread's place in its block alone: %tid and %ntid
     std::uint32_t instructions{};
     bool uses_cluster{}, grid_barrier{};
+    bool reads_grid_size{};        ///< %nctaid: it may step over its data with the grid
     bool has_named_barriers{};
 };
 
