@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "characters.hpp"
 #include "debug_bytes.hpp"
 
 namespace flipflop::ptx::detail {
@@ -74,7 +75,7 @@ public:
         for (const Subprogram& s : subprograms_) {
             const std::string name = resolve(s.entry, &Entry::linkage), plain = resolve(s.entry, &Entry::name);
             std::vector<std::string> parameters;
-            for (const Entry& p : s.parameters) parameters.push_back(resolve(p, &Entry::name));
+            for (const Entry& p : s.parameters) parameters.push_back(identifier(resolve(p, &Entry::name)));
             auto& kept = names[name.empty() ? plain : name];
             if (parameters.size() > kept.size()) kept = std::move(parameters);   // a declaration may have none
         }
@@ -82,6 +83,11 @@ public:
     }
 
 private:
+    /// What is no name that --arg could take is none.
+    static std::string identifier(std::string name) {
+        const bool sound = !name.empty() && is_start(name[0]) && std::all_of(name.begin(), name.end(), [](char c) { return is_identifier(c); });
+        return sound ? name : std::string();
+    }
     /// Offset that a symbol stands for: "label", "end-begin", ".section+12".
     static std::uint64_t offset_of(std::string_view symbol, const DebugBytes& section) {
         const auto label = [&](std::string_view name) -> std::optional<std::uint64_t> {

@@ -82,5 +82,6 @@ TEST_CASE("broken DWARF is no reason to complain", "[parser][dwarf]") {
     for (std::size_t cut = 0; cut < good.size(); cut += 3) names(kAbbreviations + info(good.substr(0, cut) + "\n"));
     names(kAbbreviations + info(".b8 2\n" + kScale + ".b8 3,120,0,255\n"));
     names(kAbbreviations + info(".b8 200,200,200,200,200,200,200,200,200,200,200,1\n"));
+    CHECK(names(kAbbreviations + info(".b8 2\n" + kScale + ".b8 3,27,91,109,0,0\n.b8 3,110,0,0\n.b8 0\n")) == Names{"", "n"});   // an escape sequence
     names(".section .debug_abbrev\n{\n.b8 1,17,1,0x80\n}\n" + info(good));
 }
