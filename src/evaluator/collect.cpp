@@ -57,7 +57,8 @@ void Collector::classify(Access& a, const AccessRecord& r, double times, double 
         pattern = r.space == ptx::Space::global && sectors > dense + 1e-9 ? Pattern::misaligned : Pattern::coalesced;
     else if (f.affine) pattern = Pattern::strided;
     if (m.kind == AccessKind::bulk && f.lanes == 1) pattern = Pattern::coalesced;
-    a.patterns[static_cast<std::size_t>(pattern)] += times;
+    // A lone lane has no neighbours to lie beside: it tells only where there is nothing else.
+    a.patterns[static_cast<std::size_t>(pattern)] += f.lanes == 1 ? times * 1e-9 : times;
     if (f.affine && f.lanes > 1 && times > a.stride_weight) {
         a.stride_weight = times;
         a.stride = f.stride;

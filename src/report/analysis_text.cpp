@@ -49,8 +49,7 @@ std::string header(const KernelFacts& facts, const KernelResult& result, const A
     const std::string board = board_text(result);
     const std::size_t board_width = display_width(board);
     const std::size_t room = style.width > board_width + 22 ? style.width - board_width - 2 : 20;
-    const std::string whole = kernel_name(facts);
-    const std::string name = display_width(whole) <= room ? whole : brief_name(facts, room);
+    const std::string name = fitting_name(facts, room);
     const std::size_t gap = std::max<std::size_t>(2, style.width > board_width + display_width(name) ? style.width - board_width - display_width(name) : 2);
     std::string out = paint(name, Mark::strong, style.color) + std::string(gap, ' ') + board + "\n";
 
@@ -340,6 +339,7 @@ std::string findings_text(const KernelResult& result, const TextStyle& style) {
     std::size_t shown = 0;
     const std::size_t limit = style.findings || style.full_detail ? result.findings.size() : 3;
     std::size_t spoken = 0;
+    std::set<std::string> helped;    // the same advice is given once
     for (std::size_t i = 0; i < result.findings.size() && shown < limit; ++i, ++shown) {
         const Finding& finding = result.findings[i];
         // An unrolled loop says the same of each copy: once is enough.
@@ -361,7 +361,7 @@ std::string findings_text(const KernelResult& result, const TextStyle& style) {
         if (alike > 1) { line += ")"; }
         const Mark mark = finding.severity == Severity::error ? Mark::bad : finding.severity == Severity::warning ? Mark::warning : Mark::dim;
         out += paint(wrap("  " + line, style.width, 8), mark, style.color) + "\n";
-        if (!finding.help.empty()) { out += wrap("        " + printable(finding.help), style.width, 8) + "\n"; }
+        if (!finding.help.empty() && helped.insert(finding.help).second) { out += wrap("        " + printable(finding.help), style.width, 8) + "\n"; }
     }
     if (out.empty()) { return {}; }
     const std::size_t more = result.findings.size() - spoken;

@@ -219,3 +219,15 @@ transpose_naive(float*, float const*, int, int)  #7c1e
     report.inputs[0].modules[0].kernels.clear();
     CHECK(text_report(report, {}).find("No kernel") != std::string::npos);
 }
+
+TEST_CASE("a kernel's name in the room there is", "[report]") {
+    KernelFacts facts;
+    facts.name = "_ZN2ns1kIfLi2EEEvPfi";
+    facts.demangled = "void ns::kernel<float, 2>(float*, int)";
+    facts.short_name = "kernel<...>";
+    CHECK(report::fitting_name(facts, 60) == facts.demangled);
+    CHECK(report::fitting_name(facts, 30) == "ns::kernel<float, 2>");
+    CHECK(report::fitting_name(facts, 15) == "kernel<...>");
+    facts.demangled = "(anonymous namespace)::kernel(std::pair<int, int>)";
+    CHECK(report::fitting_name(facts, 40) == "(anonymous namespace)::kernel");
+}
