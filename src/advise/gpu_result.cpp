@@ -177,8 +177,8 @@ std::vector<Assumption> all_assumptions(const Stage& stage, const ResultOptions&
         return (a.pattern == Pattern::gather || a.pattern == Pattern::scatter) && !a.sectors_per_request && !a.wavefronts_per_request;
     });
     if (at_unknown > 0)
-        all.push_back({"addresses from data", fmt::format("{} {}, counted as if coalesced", at_unknown, at_unknown == 1 ? "access" : "accesses"),
-                       "what indexes them is in memory: --data NAME=FILE gives it", "traffic, time and energy"});
+        all.push_back({"addresses from data", fmt::format("{} {}", at_unknown, at_unknown == 1 ? "access" : "accesses"),
+                       "counted as if coalesced and free of conflicts; --data NAME=FILE gives what they index with", "traffic, time and energy"});
     if (shown->facts->unknown_branches > 0 && !stage.facts->subject().policy.taken_probability)
         all.push_back({"branches on data", fmt::format("{}, both ways followed", shown->facts->unknown_branches), "their conditions come from memory", "what is executed"});
     return all;

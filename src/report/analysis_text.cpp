@@ -101,7 +101,10 @@ std::string headline(const KernelResult& result, const TextStyle& style) {
     return out + wrap(prediction, style.width, 0) + "\n";
 }
 
-std::string safe_word(const ConfigResult& config) { return !config.safe ? "unverified" : *config.safe ? "safe" : "unsafe"; }
+/// Without a verdict and without a reason nobody has asked: what is far from being kept is not judged.
+std::string safe_word(const ConfigResult& config) {
+    return !config.safe ? config.safe_reason.empty() ? "not checked" : "unverified" : *config.safe ? "safe" : "unsafe";
+}
 
 /// Which columns a table of configurations needs.
 struct Columns {
@@ -236,8 +239,11 @@ std::string searched_table(const KernelResult& result, const TextStyle& style) {
     return out;
 }
 
-std::string gain_text(const Gain& gain, std::string_view who, const Dim3& recommended) {
+std::string gain_text(const Gain& gain, std::string_view who, const Dim3& recommended, const KernelResult& result) {
     if (gain.block == recommended) { return fmt::format("{} ({}): the same block", dim_text(gain.block), who); }
+    for (const ConfigResult& config : result.configs) {
+        if (config.block == gain.block && config.safe == std::optional(false)) { return fmt::format("{} ({}): no comparison, it does not compute the same", dim_text(gain.block), who); }
+    }
     std::string text = change_text(gain.time_ratio, gain.time_ratio_low, gain.time_ratio_high, "time");
     if (gain.energy_ratio && gain.energy_ratio_low && gain.energy_ratio_high) {
         text += ", " + change_text(*gain.energy_ratio, *gain.energy_ratio_low, *gain.energy_ratio_high, "energy");
@@ -267,8 +273,8 @@ std::string recommendation_text(const KernelFacts& facts, const KernelResult& re
         out += labelled(label, with_short_parameters(text, facts), style);
         label = "";
     };
-    if (r.over_current) { row(gain_text(*r.over_current, "today's launch", r.block)); }
-    if (r.over_heuristic) { row(gain_text(*r.over_heuristic, "the occupancy heuristic", r.block)); }
+    if (r.over_current) { row(gain_text(*r.over_current, "today's launch", r.block, result)); }
+    if (r.over_heuristic) { row(gain_text(*r.over_heuristic, "the occupancy heuristic", r.block, result)); }
     if (!result.reblocking.reason.empty()) {
         label = result.reblocking.verdict;
         row(result.reblocking.reason);

@@ -142,7 +142,7 @@ TEST_CASE("what nobody knows of the data is among what is to be given", "[advise
     const auto& all = only(*analysis).assumptions;
     const auto found = std::find_if(all.begin(), all.end(), [](const Assumption& a) { return a.name == "addresses from data"; });
     REQUIRE(found != all.end());
-    CHECK(found->value == "1 access, counted as if coalesced");
+    CHECK(found->value == "1 access");
     CHECK(found->could_change);
 }
 
