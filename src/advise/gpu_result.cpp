@@ -161,6 +161,10 @@ std::vector<Assumption> all_assumptions(const Stage& stage, const ResultOptions&
     const KernelFacts& kernel = stage.facts->code().facts;
     all.push_back({"cache state", stage.warm_cache ? "warm" : "cold", stage.warm_cache ? "launched again and again, as loops and benchmarks do" : "--cache-state cold", std::nullopt});
     if (!options.points.front().clock_mhz) all.push_back({"clock", "boost", "no --clock was given; the power limit may lower it", std::nullopt});
+    const double board = stage.gpu->value("sm_count").value_or(0);
+    if (stage.gpu->sm_override && *stage.gpu->sm_override < board)
+        all.push_back({"part of the board", fmt::format("{} of {:.0f} SMs", *stage.gpu->sm_override, board),
+                       "L2, DRAM, idle power and the power limit are those of the whole board", "time, power and energy"});
     if (stage.resources.registers_basis == RegistersBasis::estimate && stage.resources.registers_low != stage.resources.registers_high)
         all.push_back({"registers", fmt::format("{} ({} to {})", stage.resources.registers_per_thread, stage.resources.registers_low, stage.resources.registers_high),
                        "estimated from the code; ptxas was not used", "occupancy"});
