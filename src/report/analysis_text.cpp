@@ -329,7 +329,7 @@ std::string assumptions_text(const KernelFacts& facts, const KernelResult& resul
         }
     }
     std::string out;
-    if (!first.empty()) { out += "Give these first (--arg NAME=VALUE, --work, ...): they are assumed, and could change the answer\n"; }
+    if (!first.empty()) { out += "Give these first: they are assumed, and could change the answer (--arg NAME=VALUE, --work, ...)\n"; }
     const std::size_t shown = style.full_detail ? first.size() : std::min(first.size(), kBriefLines);
     for (std::size_t i = 0; i < shown; ++i) {
         const std::string gap(widest + 2 - std::min(widest, display_width(first[i].what)), ' ');
