@@ -477,6 +477,16 @@ class Inspect(Case):
         self.assertEqual([p["kind"] for p in parameters], ["pointer", "pointer", "scalar", "scalar"])
         self.assertIn("guard", [u["what"] for u in parameters[3]["uses"]])
 
+    def test_a_field_stands_as_arg_takes_it(self):
+        path = os.path.join(SOURCE, "examples", "blend_persistent.ptx")
+        out = run("inspect", path).out
+        row = next(line for line in out.split("\n") if "+8:u32" in line)
+        self.assertIn("loop bound", row)
+        self.assertLessEqual(max(len(line) for line in out.split("\n")), 120)
+        done = run("analyze", path, "--gpu", "a100", "--arg", "2+8:u32=640", "--arg", "2+12:u32=480", "--ptxas", "off", "--format", "json")
+        parameters = json.loads(done.out)["kernels"][0]["parameters"]
+        self.assertIn("+8:u32=640", parameters[2]["value"])
+
     def test_two_modules_in_one_file(self):
         path = self.file("two.ptx", AXPY + AXPY.replace("axpy", "second"))
         report = json.loads(run("inspect", path, "--format", "json").out)
