@@ -33,8 +33,7 @@ struct TuneOptions {
 
 /// One configuration on one GPU.
 struct TuneRow {
-    std::uint32_t configuration{};           ///< its place in the space's order, from 0
-    std::vector<std::string> values;         ///< by parameter, as in the file
+    std::uint32_t configuration{};           ///< its place among those considered, from 0; value_of tells its values
     Dim3 block, grid;
     bool has_block{}, has_grid{};
     std::optional<std::uint32_t> registers;
@@ -72,10 +71,19 @@ struct TuneResult {
     std::optional<std::size_t> reference;    ///< index into rows
 };
 
+/// One configuration and how it is launched, of a list.
+struct TuneListing {
+    std::uint32_t configuration{};
+    Dim3 block, grid;
+    bool has_block{}, has_grid{};
+    std::string error;
+};
+
 struct TuneReport {
     std::string spec, source, kernel, kernel_demangled;
     bool t1{};
     std::vector<TuneParameter> parameters;
+    std::vector<std::uint16_t> choices;      ///< by configuration, by parameter: which of the parameter's values
     std::vector<std::string> conditions;
     std::vector<std::string> compiler_options;
     std::optional<std::uint64_t> space_size; ///< empty: not counted
@@ -86,7 +94,7 @@ struct TuneReport {
     std::string objective;
     std::map<std::string, std::optional<std::string>> used;
     std::vector<TuneResult> results;         ///< by GPU
-    std::vector<TuneRow> listed;             ///< with list_only
+    std::vector<TuneListing> listed;         ///< with list_only
     std::vector<Assumption> assumptions;
     std::vector<Diagnostic> notes;
 
@@ -100,6 +108,14 @@ struct TuneReport {
     struct Argument { std::string name, type, memory, fill, value; std::optional<std::uint64_t> elements; bool constant{}, output{}; };
     std::vector<Argument> arguments;
 };
+
+/// Which of a parameter's values a configuration has, and the value in words.
+[[nodiscard]] inline std::size_t choice_of(const TuneReport& report, std::uint32_t configuration, std::size_t parameter) {
+    return report.choices[std::size_t{configuration} * report.parameters.size() + parameter];
+}
+[[nodiscard]] inline const std::string& value_of(const TuneReport& report, std::uint32_t configuration, std::size_t parameter) {
+    return report.parameters[parameter].values[choice_of(report, configuration, parameter)];
+}
 
 /// Usage errors FF07nn, tools FF06nn, the file and its source FF08nn.
 [[nodiscard]] Result<TuneReport> tune(const TuneOptions& options);

@@ -35,10 +35,7 @@ void write_value(JsonWriter& json, const std::string& text, bool numeric) {
 }
 
 
-bool numeric(const TuneParameter& parameter, const std::string& value) {
-    const auto found = std::find(parameter.values.begin(), parameter.values.end(), value);
-    return found != parameter.values.end() && parameter.numeric[static_cast<std::size_t>(found - parameter.values.begin())];
-}
+bool numeric(const TuneReport& report, std::uint32_t configuration, std::size_t p) { return report.parameters[p].numeric[choice_of(report, configuration, p)]; }
 
 void write_dim(JsonWriter& json, const std::string& prefix, const Dim3& dim, bool known) {
     const std::pair<const char*, std::uint32_t> axes[]{{"_x", dim.x}, {"_y", dim.y}, {"_z", dim.z}};
@@ -53,7 +50,7 @@ void write_row(JsonWriter& json, const TuneReport& report, const TuneRow& row) {
     json.member("configuration", row.configuration);
     for (std::size_t p = 0; p < report.parameters.size(); ++p) {
         json.key(key_of(report.parameters[p]));
-        write_value(json, row.values[p], numeric(report.parameters[p], row.values[p]));
+        write_value(json, value_of(report, row.configuration, p), numeric(report, row.configuration, p));
     }
     write_dim(json, "block", row.block, row.has_block);
     write_dim(json, "grid", row.grid, row.has_grid);
@@ -126,7 +123,7 @@ void write_recommendation(JsonWriter& json, const TuneReport& report, const Tune
     json.begin_object();
     for (std::size_t p = 0; p < report.parameters.size(); ++p) {
         json.key(report.parameters[p].name);
-        write_value(json, best.values[p], numeric(report.parameters[p], best.values[p]));
+        write_value(json, value_of(report, best.configuration, p), numeric(report, best.configuration, p));
     }
     json.end_object();
     report::write_dim3(json, "block", best.block);
@@ -180,6 +177,19 @@ void write_result(JsonWriter& json, const TuneReport& report, const TuneResult& 
     json.end_object();
 }
 
+/// A configuration of a list, as a row without an answer.
+TuneRow row_of(const TuneListing& listing) {
+    TuneRow row;
+    row.configuration = listing.configuration;
+    row.block = listing.block;
+    row.grid = listing.grid;
+    row.has_block = listing.has_block;
+    row.has_grid = listing.has_grid;
+    row.error = listing.error;
+    if (!row.error.empty()) { row.error_stage = "constraints"; }
+    return row;
+}
+
 std::string header(const TuneReport& report) {
     report::CsvRow row;
     row.text("gpu");
@@ -195,8 +205,9 @@ std::string csv_line(const TuneReport& report, const std::string& gpu, const Tun
     report::CsvRow row;
     row.text(gpu);
     for (std::size_t p = 0; p < report.parameters.size(); ++p) {
-        const bool number = numeric(report.parameters[p], r.values[p]) && r.values[p] != "True" && r.values[p] != "False";
-        if (number) { row.number(std::strtod(r.values[p].c_str(), nullptr)); } else { row.text(r.values[p]); }
+        const std::string& value = value_of(report, r.configuration, p);
+        const bool number = numeric(report, r.configuration, p) && value != "True" && value != "False";
+        if (number) { row.number(std::strtod(value.c_str(), nullptr)); } else { row.text(value); }
     }
     const auto dim = [&](const Dim3& d, bool known) {
         for (const std::uint32_t n : {d.x, d.y, d.z}) { row.number(known ? Number(n) : Number()); }
@@ -238,7 +249,7 @@ void write_json(const TuneReport& report, const TextSink& sink) {
     if (!report.listed.empty()) {
         json.key("configs");
         json.begin_array(true);
-        for (const TuneRow& row : report.listed) { write_row(json, report, row); }
+        for (const TuneListing& listing : report.listed) { write_row(json, report, row_of(listing)); }
         json.end_array();
     }
     json.end_object();
@@ -252,8 +263,8 @@ void write_csv(const TuneReport& report, const TextSink& sink) {
         sink(out);
         out.clear();
     };
-    for (const TuneRow& row : report.listed) {
-        out += csv_line(report, "", row);
+    for (const TuneListing& listing : report.listed) {
+        out += csv_line(report, "", row_of(listing));
         flush(64 * 1024);
     }
     for (const TuneResult& result : report.results) {

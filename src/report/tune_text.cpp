@@ -20,7 +20,7 @@ std::string safe_word(const TuneRow& row) { return row.reference ? "reference" :
 std::vector<std::size_t> varying(const TuneReport& report, const std::vector<TuneRow>& rows) {
     std::vector<std::size_t> out;
     for (std::size_t p = 0; p < report.parameters.size(); ++p) {
-        const bool differs = std::any_of(rows.begin(), rows.end(), [&](const TuneRow& r) { return r.values[p] != rows.front().values[p]; });
+        const bool differs = std::any_of(rows.begin(), rows.end(), [&](const TuneRow& r) { return choice_of(report, r.configuration, p) != choice_of(report, rows.front().configuration, p); });
         if (differs) { out.push_back(p); }
     }
     return out;
@@ -30,7 +30,7 @@ std::string fixed_words(const TuneReport& report, const std::vector<TuneRow>& ro
     std::string words;
     for (std::size_t p = 0; p < report.parameters.size(); ++p) {
         if (std::find(columns.begin(), columns.end(), p) != columns.end()) { continue; }
-        words += fmt::format("{}{}={}", words.empty() ? "" : ", ", printable(report.parameters[p].name), printable(rows.front().values[p]));
+        words += fmt::format("{}{}={}", words.empty() ? "" : ", ", printable(report.parameters[p].name), printable(value_of(report, rows.front().configuration, p)));
     }
     return words;
 }
@@ -52,9 +52,9 @@ std::string tools_words(const TuneReport& report) {
     return words.empty() ? "none" : words;
 }
 
-void add_row(Table& table, const TuneRow& row, const std::vector<std::size_t>& columns, const Unit& time, const Unit& energy, const TextStyle& style) {
+void add_row(Table& table, const TuneReport& report, const TuneRow& row, const std::vector<std::size_t>& columns, const Unit& time, const Unit& energy, const TextStyle& style) {
     std::vector<std::string> cells{row.rank ? std::to_string(*row.rank) : "-", row.kept ? (row.pareto ? "* " : "+ ") : ""};
-    for (const std::size_t p : columns) { cells.push_back(elide(printable(row.values[p]), 16)); }
+    for (const std::size_t p : columns) { cells.push_back(elide(printable(value_of(report, row.configuration, p)), 16)); }
     cells.push_back(row.has_block ? dim_text(row.block) : "-");
     cells.push_back(row.has_grid ? dim_text(row.grid) : "-");
     cells.push_back(row.registers ? std::to_string(*row.registers) : "-");
@@ -95,7 +95,7 @@ std::string table_of(const TuneReport& report, const TuneResult& result, const T
     table.column("safe");
     const bool errors = std::any_of(shown.begin(), shown.end(), [](const TuneRow* r) { return !r->error.empty(); });
     if (errors) { table.column("error"); }
-    for (const TuneRow* row : shown) { add_row(table, *row, columns, time, energy, style); }
+    for (const TuneRow* row : shown) { add_row(table, report, *row, columns, time, energy, style); }
     std::string out;
     if (const std::string fixed = fixed_words(report, result.rows, columns); !fixed.empty()) { out += wrap("  everywhere: " + fixed, style.width, 4) + "\n"; }
     return out + table.text(2, style.color);
@@ -122,7 +122,7 @@ std::string recommendation_of(const TuneReport& report, const TuneResult& result
     const TuneRow& best = result.rows[*result.recommended];
     std::string values;
     for (const std::size_t p : varying(report, result.rows)) {
-        values += fmt::format("{}{}={}", values.empty() ? "" : " ", printable(report.parameters[p].name), printable(best.values[p]));
+        values += fmt::format("{}{}={}", values.empty() ? "" : " ", printable(report.parameters[p].name), printable(value_of(report, best.configuration, p)));
     }
     std::string line = fmt::format("Recommended for {}: {}", report.objective, values.empty() ? "the only configuration" : values);
     line += fmt::format(": {}", time_with_interval(*best.time_us, {*best.time_low_us, *best.time_high_us}));
@@ -139,10 +139,10 @@ std::string list_text(const TuneReport& report, const TextStyle& style) {
     for (const TuneParameter& p : report.parameters) { table.column(printable(p.name), Align::right); }
     for (const char* name : {"block", "grid"}) { table.column(name, Align::right); }
     std::size_t shown = 0;
-    for (const TuneRow& row : report.listed) {
+    for (const TuneListing& row : report.listed) {
         if (!style.all && shown++ == style.top) { break; }
         std::vector<std::string> cells;
-        for (const std::string& v : row.values) { cells.push_back(printable(v)); }
+        for (std::size_t p = 0; p < report.parameters.size(); ++p) { cells.push_back(printable(value_of(report, row.configuration, p))); }
         cells.push_back(row.has_block ? dim_text(row.block) : "-");
         cells.push_back(row.has_grid ? dim_text(row.grid) : "-");
         table.row(std::move(cells));

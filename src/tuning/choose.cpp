@@ -32,23 +32,22 @@ std::vector<Scored> scored(const std::vector<TuneRow*>& able, const std::vector<
 }
 
 /// Best time among the rows with each value of each parameter: what choosing that parameter badly costs at the least.
-std::vector<ParameterEffect> effects_of(const TuneResult& result, const std::vector<TuneParameter>& parameters, bool energy) {
+std::vector<ParameterEffect> effects_of(const TuneResult& result, const TuneReport& report, bool energy) {
     std::vector<ParameterEffect> effects;
-    for (std::size_t p = 0; p < parameters.size(); ++p) {
+    for (std::size_t p = 0; p < report.parameters.size(); ++p) {
         ParameterEffect effect;
-        effect.name = parameters[p].name;
-        for (const std::string& value : parameters[p].values) {
-            ParameterEffect::At at;
-            at.value = value;
-            for (const TuneRow& row : result.rows) {
-                if (row.values[p] != value) continue;
-                const auto& cost = energy ? row.energy_mj : row.time_us;
-                ++at.rows;
-                at.kept += row.kept ? 1 : 0;
-                if (cost && row.safe != std::optional(false) && (!at.best_time_us || *cost < *at.best_time_us)) at.best_time_us = *cost;
-            }
-            if (at.rows > 0) effect.values.push_back(std::move(at));
+        effect.name = report.parameters[p].name;
+        std::vector<ParameterEffect::At> by_value(report.parameters[p].values.size());
+        for (std::size_t v = 0; v < by_value.size(); ++v) by_value[v].value = report.parameters[p].values[v];
+        for (const TuneRow& row : result.rows) {
+            ParameterEffect::At& at = by_value[choice_of(report, row.configuration, p)];
+            const auto& cost = energy ? row.energy_mj : row.time_us;
+            ++at.rows;
+            at.kept += row.kept ? 1 : 0;
+            if (cost && row.safe != std::optional(false) && (!at.best_time_us || *cost < *at.best_time_us)) at.best_time_us = *cost;
         }
+        for (ParameterEffect::At& at : by_value)
+            if (at.rows > 0) effect.values.push_back(std::move(at));
         double low = 0, high = 0;
         std::size_t with = 0;
         for (const auto& at : effect.values)
@@ -72,7 +71,7 @@ const ParameterEffect::At& best_of(const ParameterEffect& e, bool worst) {
 
 std::string bound_words(const std::string& bound) { return bound.empty() ? "nothing known" : bound; }
 
-void explain(TuneResult& result, const std::vector<TuneParameter>& parameters, bool energy) {
+void explain(TuneResult& result, const TuneReport& report, bool energy) {
     const TuneRow& best = result.rows[*result.recommended];
     const auto cost = [&](const TuneRow& r) { return energy ? r.energy_mj : r.time_us; };
     const char* const more = energy ? "takes {:.3g} times the energy of" : "is {:.3g} times slower than";
@@ -96,8 +95,9 @@ void explain(TuneResult& result, const std::vector<TuneParameter>& parameters, b
     if (result.reference && *result.reference != *result.recommended) {
         const TuneRow& reference = result.rows[*result.reference];
         std::vector<std::string> changed;
-        for (std::size_t p = 0; p < parameters.size(); ++p)
-            if (reference.values[p] != best.values[p]) changed.push_back(fmt::format("{} {} to {}", parameters[p].name, reference.values[p], best.values[p]));
+        for (std::size_t p = 0; p < report.parameters.size(); ++p)
+            if (choice_of(report, reference.configuration, p) != choice_of(report, best.configuration, p))
+                changed.push_back(fmt::format("{} {} to {}", report.parameters[p].name, value_of(report, reference.configuration, p), value_of(report, best.configuration, p)));
         if (cost(reference)) {
             const double gain = *cost(reference) / *cost(best);
             result.reasons.push_back(fmt::format("{} than the reference ({}): {}", gain >= 1 ? fmt::format("{:.3g} times better", gain) : fmt::format("{:.3g} times worse", 1 / gain),
@@ -109,7 +109,7 @@ void explain(TuneResult& result, const std::vector<TuneParameter>& parameters, b
 
 }  // namespace
 
-void choose(TuneResult& result, const std::vector<TuneParameter>& parameters, Objective objective, const advise::RankError& error, const Judge& judge, unsigned threads) {
+void choose(TuneResult& result, const TuneReport& report, Objective objective, const advise::RankError& error, const Judge& judge, unsigned threads) {
     std::vector<TuneRow*> able;
     for (TuneRow& row : result.rows)
         if (row.time_us) able.push_back(&row);
@@ -149,7 +149,7 @@ void choose(TuneResult& result, const std::vector<TuneParameter>& parameters, Ob
         if (result.rows[i].reference) result.reference = i;
     }
     const bool energy = objective == Objective::energy;
-    result.effects = effects_of(result, parameters, energy);
+    result.effects = effects_of(result, report, energy);
     if (result.rows.empty() || !result.rows.front().rank) {
         result.no_recommendation = "no configuration can be compiled and launched";
     } else if (result.rows.front().safe == std::optional(false)) {
@@ -157,7 +157,7 @@ void choose(TuneResult& result, const std::vector<TuneParameter>& parameters, Ob
     } else {
         result.recommended = 0;
         result.rows.front().recommended = true;
-        explain(result, parameters, energy);
+        explain(result, report, energy);
     }
 }
 

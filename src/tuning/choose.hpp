@@ -14,6 +14,6 @@ using Judge = std::function<SafetyVerdict(const TuneRow&)>;
 
 /// Ranks, keeps, asks for verdicts on what is kept until nothing unsafe is, sorts the rows (best first, errors last), and
 /// fills effects and recommendation. `judge` may be empty: then nothing is known to be safe but the reference.
-void choose(TuneResult& result, const std::vector<TuneParameter>& parameters, Objective objective, const advise::RankError& error, const Judge& judge, unsigned threads);
+void choose(TuneResult& result, const TuneReport& report, Objective objective, const advise::RankError& error, const Judge& judge, unsigned threads);
 
 }  // namespace flipflop::tuning

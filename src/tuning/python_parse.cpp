@@ -15,6 +15,7 @@ namespace flipflop::tuning {
 namespace {
 
 constexpr std::uint32_t kMostDepth = 64;
+constexpr std::uint32_t kMostHeight = 4000;          ///< of the tree: what evaluating it recurses
 constexpr std::size_t kMostText = 64 * 1024;
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -158,8 +159,13 @@ private:
     std::uint32_t node(Op op, const std::vector<std::uint32_t>& operands, std::size_t place, std::uint32_t index = 0) {
         Expression::Node n{op, static_cast<std::uint32_t>(e_.children_.size()), static_cast<std::uint32_t>(operands.size()), index,
                            static_cast<std::uint32_t>(place + 1)};
+        std::uint32_t height = 1;
+        for (const std::uint32_t operand : operands)
+            if (operand < heights_.size()) height = std::max(height, heights_[operand] + 1);
+        if (height > kMostHeight) fail(fmt::format("has more than {} operators in one row", kMostHeight));
         e_.children_.insert(e_.children_.end(), operands.begin(), operands.end());
         e_.nodes_.push_back(n);
+        heights_.push_back(height);
         return static_cast<std::uint32_t>(e_.nodes_.size() - 1);
     }
     std::uint32_t constant(Value value, std::size_t place) {
@@ -403,6 +409,7 @@ private:
     std::string_view token_;
     Value literal_;
     std::uint32_t depth_{};
+    std::vector<std::uint32_t> heights_;     ///< by node
     bool comma_{};
 };
 

@@ -15,6 +15,8 @@ constexpr std::size_t kMostValues = 65'535;
 constexpr std::size_t kMostParameters = 256;
 constexpr std::uint64_t kMostStates = 4'000'000;      ///< prefixes whose completions are counted
 constexpr std::uint64_t kMostTable = 4'000'000;       ///< combinations whose answers are kept, of one condition
+constexpr std::uint64_t kMostCounting = 4'000'000;    ///< evaluations of conditions while counting; some seconds
+constexpr std::uint64_t kMostListing = 60'000'000;    ///< and while listing
 constexpr std::uint64_t kMostTries = 2'000'000;       ///< draws of a sample where nothing is counted
 constexpr std::uint64_t kFull = ~std::uint64_t{0} >> 1;
 
@@ -80,7 +82,7 @@ struct Space::Counter {
     std::vector<Group> groups;
     std::vector<std::uint32_t> group_of, place_of;           ///< by parameter
     std::optional<Diagnostic> error;
-    std::uint64_t states{};
+    std::uint64_t states{}, evaluations{};
     bool overrun{}, counted{};
 
     bool ask(std::size_t index, const std::uint16_t* c) {
@@ -88,6 +90,7 @@ struct Space::Counter {
         std::uint64_t at = 0;
         for (std::size_t i = 0; i < test.parameters.size(); ++i) at += test.strides[i] * c[test.parameters[i]];
         if (!test.known.empty() && test.known[at] != 0) return test.known[at] == 1;
+        ++evaluations;
         std::array<const Value*, 16> few{};
         std::vector<const Value*> many;
         const Value** values = few.data();
@@ -130,6 +133,7 @@ struct Space::Counter {
         for (std::size_t v = 0; v < parameters[p].values.size() && !overrun && !error; ++v) {
             c[p] = static_cast<std::uint16_t>(v);
             if (holds(p, c)) total = plus(total, completions(g, place + 1, c));
+            if (evaluations > kMostCounting && !counted) overrun = true;
         }
         if (!overrun && !error) g.completions[place].emplace(key, total);
         return total;
@@ -183,7 +187,7 @@ struct Space::Counter {
             }
             const auto p = static_cast<std::uint32_t>(depth);
             c[depth] = static_cast<std::uint16_t>(next[depth]++);
-            if (++steps > kMostStates * 100) overrun = true;
+            if (++steps > kMostStates * 100 || evaluations > kMostListing) overrun = true;
             if (error || overrun) return false;
             if (!holds(p, c.data()) || !can_end(p, c, scratch)) continue;
             if (depth + 1 < width) {

@@ -43,7 +43,7 @@ public:
         }
         describe();
         if (options_.list_only) {
-            for (std::size_t i = 0; i < configurations_.size(); ++i) report_.listed.push_back(blank_row(i));
+            list();
             return std::move(report_);
         }
         for (auto step : {&Run::set_up_bench, &Run::find_reference}) {
@@ -188,6 +188,7 @@ private:
         report_.source = spec_.source;
         report_.objective = std::string(to_string(options_.analyze.objective));
         report_.considered = configurations_.size();
+        report_.choices = configurations_.flat;
         report_.seed = options_.seed;
         report_.compiler_options = spec_.compiler_options;
         for (std::size_t p = 0; p < spec_.space.parameters().size(); ++p) {
@@ -215,12 +216,24 @@ private:
         report_.notes = spec_.notes;
     }
 
+    void list() {
+        report_.listed.resize(configurations_.size());
+        for (std::size_t i = 0; i < configurations_.size(); ++i) {
+            TuneListing& out = report_.listed[i];
+            out.configuration = static_cast<std::uint32_t>(i);
+            if (i >= geometries_.size()) continue;
+            Geometry& g = geometries_[i];
+            out.has_block = spec_.block[0].has_value() && g.obstacle.empty();
+            out.block = g.block;
+            out.has_grid = g.grid.has_value();
+            if (g.grid) out.grid = *g.grid;
+            out.error = std::move(g.obstacle);
+        }
+    }
+
     TuneRow blank_row(std::size_t i) const {
         TuneRow row;
         row.configuration = static_cast<std::uint32_t>(i);
-        const auto& parameters = spec_.space.parameters();
-        row.values.reserve(parameters.size());
-        for (std::size_t p = 0; p < parameters.size(); ++p) row.values.push_back(report_.parameters[p].values[configurations_[i][p]]);
         row.reference = reference_ == i;
         if (i < geometries_.size()) {
             const Geometry& g = geometries_[i];
@@ -464,7 +477,7 @@ private:
         } else if (reference_) {
             result.caveats.push_back(fmt::format("the reference cannot be launched, so nothing can be compared with it: {}", result.rows[*reference_].error));
         }
-        choose(result, report_.parameters, options_.analyze.objective, {bench_.paired[g].time_log_sigma, bench_.paired[g].energy_log_sigma}, judge, options_.analyze.threads);
+        choose(result, report_, options_.analyze.objective, {bench_.paired[g].time_log_sigma, bench_.paired[g].energy_log_sigma}, judge, options_.analyze.threads);
         add_caveats(g, result);
     }
 
