@@ -107,6 +107,7 @@ struct TuneReport {
     } launch;
     struct Argument { std::string name, type, memory, fill, value; std::optional<std::uint64_t> elements; bool constant{}, output{}; };
     std::vector<Argument> arguments;
+    std::optional<std::size_t> kernel_parameters;   ///< of the kernel that was compiled
 };
 
 /// Which of a parameter's values a configuration has, and the value in words.

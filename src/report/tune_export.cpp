@@ -125,6 +125,9 @@ std::string arguments_text(const TuneReport& report) {
     if (report.arguments.empty()) {
         return out + "    # No arguments are described: add what the kernel takes, in its order, as numpy scalars and arrays.\n    return args, constant\n";
     }
+    // The kernel's own number of parameters tells whether what lies in constant memory is one of them too.
+    const auto positional = std::count_if(report.arguments.begin(), report.arguments.end(), [](const auto& a) { return a.memory == "scalar" || a.memory == "vector"; });
+    const bool constants_too = report.kernel_parameters == static_cast<std::size_t>(positional);
     for (const TuneReport::Argument& a : report.arguments) {
         if (a.memory == "local") { continue; }
         const std::string_view type = numpy_type(a.type);
@@ -137,7 +140,7 @@ std::string arguments_text(const TuneReport& report) {
         } else { made = fmt::format("numpy.full({}, {}, dtype=numpy.{})", a.elements.value_or(1), a.value.empty() ? "0" : a.value, type); }
         if (a.constant) {
             out += fmt::format("    constant[{}] = {}\n", python_text(a.name), made);
-            if (a.memory != "symbol") { out += fmt::format("    args.append(constant[{}])  # {}\n", python_text(a.name), "drop this line where the kernel has no such parameter"); }
+            if (a.memory != "symbol" && constants_too) { out += fmt::format("    args.append(constant[{}])\n", python_text(a.name)); }
         } else {
             out += fmt::format("    args.append({})  # {}\n", made, comment_text(a.name));
         }
@@ -188,7 +191,12 @@ std::string kernel_tuner_script(const TuneReport& report) {
     out += "        args,\n        tune_params,\n";
     if (by_problem) { out += divisors_text(report); }
     else { out += "        grid_div_x=[],\n        grid_div_y=[],\n        grid_div_z=[],\n"; }
-    out += fmt::format("        block_size_names=[{}, {}, {}],\n", python_text(blocks.names[0]), python_text(blocks.names[1]), python_text(blocks.names[2]));
+    // Kernel Tuner warns of names that are no parameters; those at the end it knows by itself.
+    std::size_t axes = 3;
+    while (axes > 1 && !blocks.added[axes - 1] && !is_parameter(report, blocks.names[axes - 1])) { --axes; }
+    std::string names;
+    for (std::size_t axis = 0; axis < axes; ++axis) { names += (axis == 0 ? "" : ", ") + python_text(blocks.names[axis]); }
+    out += fmt::format("        block_size_names=[{}],\n", names);
     out += "        restrictions=kept,\n        cmem_args=constant or None,\n        lang=\"CUDA\",\n";
     std::string flags;
     for (const std::string& flag : report.compiler_options) { flags += (flags.empty() ? "" : ", ") + python_text(flag); }

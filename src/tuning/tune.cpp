@@ -439,6 +439,7 @@ private:
             if (named_by_ <= i) return;   // the first in order names the kernel, whatever thread comes first
             named_by_ = i;
             report_.kernel = prepared->code.facts.name;
+            report_.kernel_parameters = prepared->code.facts.parameters.size();
             report_.kernel_demangled = prepared->code.facts.demangled;
             report_.assumptions = prepared->assumptions;
         });
