@@ -36,5 +36,6 @@ void add_inspect_command(CLI::App& app, CommandResult& result);
 void add_occupancy_command(CLI::App& app, CommandResult& result);
 void add_rules_command(CLI::App& app, CommandResult& result);
 void add_tune_command(CLI::App& app, CommandResult& result);
+void add_validate_command(CLI::App& app, CommandResult& result);
 
 }  // namespace flipflop::cli
