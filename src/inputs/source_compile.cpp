@@ -44,7 +44,16 @@ std::uint32_t number_in(std::string_view text) {
 /// "file(12): error: text" of nvcc and NVRTC, "file:12:5: error: text" of clang and llc.
 std::optional<Diagnostic> message_of(const std::string& line) {
     for (const auto& [word, severity] : {std::pair{std::string_view("error"), Severity::error}, {"fatal", Severity::error}, {"warning", Severity::warning}}) {
-        std::size_t at = line.find(fmt::format(": {}", word));
+        const std::string mark = fmt::format(": {}", word);
+        std::size_t at = line.find(mark);
+        // "llc: error: llc: file:2:1: error: text": the place is what ends in a number.
+        const auto placed = [&](std::size_t end) { return end > 0 && (line[end - 1] == ')' || (line[end - 1] >= '0' && line[end - 1] <= '9' && line.rfind(':', end) != std::string::npos)); };
+        for (std::size_t next = at; next != std::string::npos && !placed(at); next = line.find(mark, next + 1)) at = next;
+        // "error:", "error #20:" and "fatal error:" are a compiler's; "cp: error writing" is somebody else's.
+        if (at != std::string::npos) {
+            const std::string_view rest = std::string_view(line).substr(at + mark.size());
+            if (!rest.starts_with(':') && !rest.starts_with(" #") && !rest.starts_with(" error:")) continue;
+        }
         const bool bare = line.starts_with(word) || line.find(fmt::format(" {} ", word)) == 0 || line.find(" fatal   :") != std::string::npos;
         if (at == std::string::npos && !bare) continue;
         if (at == std::string::npos) return complaint("FF0850", severity, "", line);
@@ -69,6 +78,7 @@ std::optional<Diagnostic> message_of(const std::string& line) {
             }
             d.at = found == 2 ? LineColumn{numbers[1], numbers[0]} : LineColumn{numbers[0], 0};
         }
+        if (const std::size_t prefix = place.rfind(": "); prefix != std::string::npos) place.erase(0, prefix + 2);
         d.file = std::move(place);
         return d;
     }
@@ -218,6 +228,8 @@ CompileResult SourceCompiler::outcome(const ProcessResult& process, std::string 
     if (process.timed_out) tool_trouble(fmt::format("took longer than {} s", options_.timeout.count() / 1000), "--compile-timeout N gives it more");
     else if (process.signal != 0) tool_trouble(fmt::format("crashed (signal {})", process.signal));
     else if (process.succeeded()) tool_trouble("ended well and left no PTX");
+    else if (process.output_cut && (result.messages.empty() || result.messages.front().severity != Severity::error))
+        tool_trouble(fmt::format("ended with code {} and more than {} MiB of messages, of which the first hold no error", process.exit_code, kMostLog >> 20));
     else if (result.messages.empty() || result.messages.front().severity != Severity::error)
         tool_trouble(fmt::format("ended with code {}{}{}", process.exit_code, log.empty() ? "" : ": ", first_lines(log, 400)));
     return result;
@@ -277,6 +289,7 @@ std::vector<CompileResult> SourceCompiler::run_nvrtc(const std::vector<const std
             CompileResult result;
             if (reply.compiled) {
                 result.ptx = std::move(reply.ptx);
+                name_source(*result.ptx, source_.path.empty() ? name : source_.path);
             } else {
                 result.messages = messages_in(reply.log);
                 result.tool_failed = reply.bad_option;

@@ -353,8 +353,9 @@ private:
             return tl::unexpected(std::move(d));
         }
         const std::size_t n = configurations_.size();
+        const std::set<std::size_t> probed{0, n / 2, n - 1};
         std::vector<std::vector<std::string>> probes;
-        for (const std::size_t i : std::set<std::size_t>{0, n / 2, n - 1}) probes.push_back(defines_of(i));
+        for (const std::size_t i : probed) probes.push_back(defines_of(i));
         std::optional<Diagnostic> refusal;
         std::unique_ptr<SourceCompiler> first;
         for (const CompilerTool& tool : *tools) {
@@ -363,8 +364,12 @@ private:
                 if (!refusal) refusal = std::move(refused);
                 continue;
             }
-            const auto results = compiler->compile(probes, options_.analyze.threads);
-            if (std::any_of(results.begin(), results.end(), [](const CompileResult& r) { return r.ptx.has_value(); })) return compiler;
+            auto results = compiler->compile(probes, options_.analyze.threads);
+            if (std::any_of(results.begin(), results.end(), [](const CompileResult& r) { return r.ptx.has_value(); })) {
+                probed_.clear();
+                for (auto [i, k] = std::pair(probed.begin(), std::size_t{0}); i != probed.end(); ++i, ++k) probed_[*i] = std::move(results[k]);
+                return compiler;
+            }
             const bool broken = std::all_of(results.begin(), results.end(), [](const CompileResult& r) { return r.tool_failed; });
             if (broken && !refusal) refusal = results.front().messages.front();
             if (!broken && !first) first = std::move(compiler);
@@ -402,7 +407,7 @@ private:
         std::vector<std::size_t> chosen;
         std::vector<std::vector<std::string>> defines;
         for (std::size_t i = begin; i < end; ++i) {
-            if (!geometries_[i].obstacle.empty()) continue;
+            if (!geometries_[i].obstacle.empty() || probed_.contains(i)) continue;
             chosen.push_back(i);
             defines.push_back(defines_of(i));
         }
@@ -412,6 +417,8 @@ private:
         std::vector<CompileResult> compiled = compiler.compile(defines, options_.analyze.threads, progress);
         std::vector<CompileResult*> result_of(end - begin);
         for (std::size_t k = 0; k < chosen.size(); ++k) result_of[chosen[k] - begin] = &compiled[k];
+        for (auto& [i, result] : probed_)
+            if (i >= begin && i < end && geometries_[i].obstacle.empty()) result_of[i - begin] = &result;
         std::mutex mutex;
         advise::parallel_for(end - begin, options_.analyze.threads, [&](std::size_t k) {
             const std::size_t i = begin + k;
@@ -526,6 +533,7 @@ private:
     std::vector<std::string> architectures_;
     std::string source_path_, source_;
     std::map<std::size_t, std::vector<std::optional<Placed>>> placed_;   ///< by GPU, by configuration
+    std::map<std::size_t, CompileResult> probed_;   ///< compiled while the compiler was chosen, by configuration
     std::size_t named_by_{~std::size_t{0}};
     bool cache_noted_{};
     TuneReport report_;
