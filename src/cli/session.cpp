@@ -17,6 +17,7 @@ constexpr std::size_t kMostSaid = 100;
 void Complaints::say(const Diagnostic& diagnostic) {
     errors_ += diagnostic.severity == Severity::error;
     tool_errors_ += diagnostic.severity == Severity::error && diagnostic.id.starts_with("FF06");
+    usage_errors_ += diagnostic.severity == Severity::error && diagnostic.id.starts_with("FF07");
     warnings_ += diagnostic.severity == Severity::warning;
     if (said_++ < kMostSaid) { std::fputs(render(diagnostic).c_str(), stderr); }
 }
@@ -31,7 +32,7 @@ void Complaints::finish() const {
     }
 }
 
-int Complaints::input_failure() const { return tool_errors_ > 0 ? kToolError : kInputError; }
+int Complaints::input_failure() const { return usage_errors_ > 0 ? kUsageError : tool_errors_ > 0 ? kToolError : kInputError; }
 
 std::vector<Input> read_inputs(const std::vector<std::string>& paths, const SourceOptions& source, Complaints& complaints) {
     std::vector<Input> inputs;

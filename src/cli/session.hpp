@@ -19,11 +19,11 @@ public:
     void finish() const;
     [[nodiscard]] std::size_t errors() const { return errors_; }
     [[nodiscard]] std::size_t warnings() const { return warnings_; }
-    /// 4 where an outside tool that an input needs is missing or failed, else 3: of inputs that gave nothing.
+    /// 2 where what an option names for an input is wrong, 4 where an outside tool that it needs is missing or failed, else 3.
     [[nodiscard]] int input_failure() const;
 
 private:
-    std::size_t errors_{}, warnings_{}, said_{}, tool_errors_{};
+    std::size_t errors_{}, warnings_{}, said_{}, tool_errors_{}, usage_errors_{};
 };
 
 /// Reads every INPUT; one that cannot be read is said and the rest still read.
