@@ -62,7 +62,7 @@ function(flipflop_add_check)
       message(FATAL_ERROR "flipflop_add_check: set FLIPFLOP_EXECUTABLE, or find_package(flipflop)")
     endif()
   endif()
-  add_test(NAME "${CHECK_NAME}" COMMAND ${FLIPFLOP_EXECUTABLE} check ${arguments} ${CHECK_OPTIONS} -- ${inputs}
+  add_test(NAME "${CHECK_NAME}" COMMAND ${FLIPFLOP_EXECUTABLE} check ${inputs} ${arguments} ${CHECK_OPTIONS}
     COMMAND_EXPAND_LISTS WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
   set_tests_properties("${CHECK_NAME}" PROPERTIES LABELS flipflop)
 endfunction()

@@ -199,7 +199,7 @@ class Shells(Case):
     def test_completion(self):
         self.assertEqual(self.complete("flipflop", "ana"), ["analyze"])
         self.assertIn("--objective", self.complete("flipflop", "analyze", "x.ptx", "--ob"))
-        self.assertEqual(self.complete("flipflop", "analyze", "--gpu", "a100-"), ["a100-pcie"])
+        self.assertEqual(self.complete("flipflop", "analyze", "--gpu", "gh20"), ["gh200"])
         self.assertIn("edp", self.complete("flipflop", "analyze", "--objective", ""))
         self.assertIn("sarif", self.complete("flipflop", "check", "--format", "sa"))
         self.assertEqual(self.complete("flipflop", "analyze", "kern"), [], "file names are the shell's")

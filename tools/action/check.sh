@@ -18,9 +18,9 @@ shopt -s globstar nullglob
 files=()
 read -r -d '' -a patterns <<<"$FLIPFLOP_FILES"
 for pattern in "${patterns[@]}"; do
-    [[ $pattern != -* ]] || stop "the input 'files' holds an option: '$pattern'"
+    [[ $pattern != -* ]] || stop "the input 'files' holds an option: '$pattern'"   # what follows -- is for compilers
     mapfile -t found < <(compgen -G "$pattern")
-    if [ ${#found[@]} -gt 0 ]; then files+=("${found[@]}"); else files+=("$pattern"); fi
+    if [ ${#found[@]} -gt 0 ]; then files+=("${found[@]/#-/./-}"); else files+=("$pattern"); fi
 done
 arguments=()
 read -r -a gpus <<<"${FLIPFLOP_GPU:-}"
@@ -35,7 +35,7 @@ report=$folder/flipflop.json markdown=$folder/flipflop.md
 rm -f "$report" "$markdown"
 arguments+=("--format=json=$report" "--format=markdown=$markdown" --format=github)
 [ -z "${FLIPFLOP_SARIF:-}" ] || arguments+=("--format=sarif=$FLIPFLOP_SARIF")
-"$command" check ${arguments[@]+"${arguments[@]}"} ${more[@]+"${more[@]}"} -- "${files[@]}"
+"$command" check "${files[@]}" ${arguments[@]+"${arguments[@]}"} ${more[@]+"${more[@]}"}
 status=$?
 
 case $status in 0) output verdict pass ;; 1) output verdict fail ;; *) output verdict error ;; esac
