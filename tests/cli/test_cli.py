@@ -482,7 +482,7 @@ class Inspect(Case):
         out = run("inspect", path).out
         row = next(line for line in out.split("\n") if "+8:u32" in line)
         self.assertIn("loop bound", row)
-        self.assertLessEqual(max(len(line) for line in out.split("\n")), 120)
+        self.assertLessEqual(max(len(line) for line in out.split("\n")[1:]), 120)   # the first names the file
         done = run("analyze", path, "--gpu", "a100", "--arg", "2+8:u32=640", "--arg", "2+12:u32=480", "--ptxas", "off", "--format", "json")
         parameters = json.loads(done.out)["kernels"][0]["parameters"]
         self.assertIn("+8:u32=640", parameters[2]["value"])
