@@ -355,7 +355,8 @@ void Collector::phases(LaunchFacts& facts) const {
     }
 }
 
-void Collector::unknowns(LaunchFacts& facts) const {
+bool Collector::unknowns(LaunchFacts& facts) const {
+    bool calls_skipped = false;
     std::vector<std::string>& out = facts.unknowns;
     const auto add = [&](std::string text) {
         if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(std::move(text));
@@ -372,6 +373,11 @@ void Collector::unknowns(LaunchFacts& facts) const {
     for (const FunctionProgram& f : p_.functions) {
         const auto& code = f.code->ir.function->instructions;
         for (u32 i = 0; i < code.size(); ++i) {
+            if (const u32 skipped = s_.skipped_calls[f.first_instruction + i]) {
+                add("what is called at PTX line " + std::to_string(code[i].line) +
+                    (skipped == 2 ? ": calls are followed 24 deep and within the work limit" : ": it is called through a register, or the module has no body of it"));
+                calls_skipped = true;
+            }
             facts.divergent_branches += s_.divergent[f.first_instruction + i] != 0;
             if (!s_.undecided[f.first_instruction + i]) continue;
             ++facts.unknown_branches;
@@ -380,6 +386,7 @@ void Collector::unknowns(LaunchFacts& facts) const {
             if (l == kNone || s_.loop_doubt[f.loops[l].facts] == 0) add("branch at PTX line " + std::to_string(code[i].line) + ": depends on data");
         }
     }
+    return calls_skipped;
 }
 
 LaunchFacts Collector::finish() {
@@ -395,14 +402,14 @@ LaunchFacts Collector::finish() {
     access_facts(facts);
     loop_facts(facts);
     footprint(facts);
-    unknowns(facts);
+    const bool calls_skipped = unknowns(facts);
     facts.dynamic_shared_touched = dynamic_touched_;
     if (sampled_ || truncated_) facts.basis = CountBasis::sampled;
     for (const LoopFacts& l : facts.loops)
         if (l.basis == CountBasis::wait || l.basis == CountBasis::assumed || l.basis == CountBasis::unknown) facts.basis = std::max(facts.basis, l.basis);
     for (const AccessFacts& a : facts.accesses)
         if (a.requests_assumed) facts.basis = std::max(facts.basis, a.basis);
-    if (facts.unknown_branches && facts.basis == CountBasis::exact) facts.basis = CountBasis::unknown;
+    if ((facts.unknown_branches || calls_skipped) && facts.basis == CountBasis::exact) facts.basis = CountBasis::unknown;
     return facts;
 }
 

@@ -58,7 +58,8 @@ private:
     void loop_facts(LaunchFacts& facts) const;
     void footprint(LaunchFacts& facts) const;
     void totals(LaunchFacts& facts) const;
-    void unknowns(LaunchFacts& facts) const;
+    /// True when calls were left out.
+    bool unknowns(LaunchFacts& facts) const;
     [[nodiscard]] std::uint8_t loop_doubt_of(u32 function, u32 instruction) const;
     [[nodiscard]] std::string reason_text(u32 reason) const;
     [[nodiscard]] ByteSet block_set(std::array<u64, 3> block, bool reads) const;

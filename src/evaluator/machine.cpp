@@ -12,6 +12,7 @@ Session::Session(const Program& p, const Launch& l) : program(p), launch(l), mem
         instructions = std::max(instructions, f.first_instruction + static_cast<u32>(f.code->ir.function->instructions.size()));
     divergent.assign(instructions, 0);
     undecided.assign(instructions, 0);
+    skipped_calls.assign(instructions, 0);
 }
 
 void Machine::start(const Place& place, const WarpGroup& group) {
@@ -212,21 +213,9 @@ bool Machine::execute(Activation& a) {
             a.block = kNone;
             return true;
         }
-        case Op::call: {
-            const CallOp& call = p_.calls[op.payload];
-            if (call.callee == kNone || stack_.size() > 24) continue;
-            const u32 index = a.op - 1;
-            push(call.callee, mask | maybe);
-            Activation& callee = stack_.back();
-            Activation& caller = stack_[stack_.size() - 2];
-            callee.call = index;
-            for (const auto& [mine, theirs] : call.in) {
-                if (mine == kNone || theirs == kNone) continue;
-                callee.slots[theirs] = caller.slots[mine];
-                callee.slots[theirs].tainted = 0;
-            }
+        case Op::call:
+            if (!enter_call(a, op, mask | maybe)) continue;
             return false;
-        }
         case Op::barrier:
             s_.trace.page().barrier_lanes += std::popcount(mask | maybe) * static_cast<double>(a.weight);
             phase_ = op.payload + 1;
@@ -243,6 +232,33 @@ bool Machine::execute(Activation& a) {
     }
     a.block = kNone;
     go(a, block, f.blocks[block].fall_through, a.mask, a.weight);
+    return true;
+}
+
+bool Machine::enter_call(Activation& a, const MicroOp& op, u32 mask) {
+    constexpr std::size_t deepest = 24;
+    const CallOp& call = p_.calls[op.payload];
+    u32& skipped = s_.skipped_calls[fn(a).first_instruction + op.instruction];
+    if (call.callee == kNone) {
+        skipped = std::max(skipped, 1u);
+        return false;
+    }
+    if (stack_.size() > deepest || s_.steps > s_.budget) {
+        skipped = 2;
+        for (const auto& [theirs, mine] : call.out)
+            if (mine != kNone) write_unknown(a.slots[mine], {mask, a.alive}, reason_of(a, op));
+        return false;
+    }
+    const u32 index = a.op - 1;
+    push(call.callee, mask);
+    Activation& callee = stack_.back();
+    Activation& caller = stack_[stack_.size() - 2];
+    callee.call = index;
+    for (const auto& [mine, theirs] : call.in) {
+        if (mine == kNone || theirs == kNone) continue;
+        callee.slots[theirs] = caller.slots[mine];
+        callee.slots[theirs].tainted = 0;
+    }
     return true;
 }
 

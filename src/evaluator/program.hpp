@@ -22,7 +22,7 @@ enum class Op : std::uint8_t {
     popc, clz, bfind, brev, bfe, bfi, szext, bmsk, fns, dp4a, dp2a,
     and_, or_, xor_, not_, cnot, lop3, shf, shl, shr, prmt, setp, set, selp, slct, addc, subc, madc,
     fadd, fsub, fmul, ffma, fdiv, fmin, fmax, fneg, fabs, fsqrt, frcp, frsqrt, fex2, flg2, fsin, fcos, copysign, testp,
-    pack, unpack, byte_select,
+    ftanh, pack, unpack, packed16,
     shfl, vote, match, activemask, redux, elect, isspacep, cvta, mapa, ctarank,
     unknown,                                 ///< the result is not known
     load, store, access,                     ///< memory; `access` is any other operation on memory, results unknown
@@ -30,7 +30,7 @@ enum class Op : std::uint8_t {
 };
 
 /// Kinds of numbers an operation works on.
-enum class Kind : std::uint8_t { unsigned_int, signed_int, f32, f64, f16, bf16, pred, other };
+enum class Kind : std::uint8_t { unsigned_int, signed_int, f32, f64, f16, bf16, tf32, pred, other };
 
 struct MicroOp {
     Op op{};
@@ -41,7 +41,7 @@ struct MicroOp {
     ptx::BoolOp bool_op{};
     ptx::Rounding rounding{};
     bool sat{}, hi{}, ftz{}, carry_in{}, carry_out{}, guard_negated{}, negate_last{};
-    std::uint8_t mode{};                     ///< shfl/vote/prmt/shf/redux variant, see decode.cpp
+    std::uint8_t mode{};                     ///< shfl/vote/prmt/shf/redux/min/cvt variant, see decode_arithmetic.cpp
     std::uint8_t sources{};                  ///< how many of src are used
     u32 dst[2]{kNone, kNone};
     u32 src[4]{kNone, kNone, kNone, kNone};  ///< src[3] of an exchange: the member mask; barrier: src[0] id, src[1] threads
