@@ -186,7 +186,10 @@ void Machine::branch(Activation& a, const MicroOp& op) {
     const u32 taken = from.targets.front();
     const Decision d = decide(a, op.guard, op.guard_negated, a.mask);
     if (d.maybe) return undecided(a, op, d, taken, from.fall_through);
-    if (d.yes && d.no) s_.divergent[f.first_instruction + op.instruction] = 1;
+    if (d.yes && d.no) {
+        s_.divergent[f.first_instruction + op.instruction] = 1;
+        s_.trace.page().add(p_.first_event() + f.first_instruction + op.instruction, static_cast<double>(a.weight), 0, 0);
+    }
     if (d.yes) go(a, a.block, taken, d.yes, a.weight);
     if (d.no) go(a, a.block, from.fall_through, d.no, a.weight);
 }

@@ -35,6 +35,7 @@ struct Session {
     Trace trace;
     SharedShadow shared;
     Domain domain;
+    u64 runs{}, all_steps{};                 ///< boxes run; `steps` without what sampling takes back of it
     u64 steps{}, budget{};                   ///< micro-operations carried out, and how many may be
     std::vector<std::uint8_t> loop_doubt;    ///< by KernelFacts::loops: 0 none, 1 wait, 2 assumed, 3 unknown, 4 cut, 5 endless
     std::vector<u32> divergent, undecided;   ///< global instruction numbers of branches, 1 = seen
@@ -145,6 +146,8 @@ private:
 
     /// False when what is called is not followed: its results are unknown then.
     bool enter_call(Activation& a, const MicroOp& op, u32 mask);
+    /// How much of a warp executes an instruction whose guard is known for some lanes only.
+    [[nodiscard]] double share_of_warp(u32 mask, u32 maybe) const;
     void count(Activation& a, u32 unit, u32 mask, u32 maybe);
     void settle_taint(Activation& a, const MicroOp& op, u32 mask);
     void mark_taint(Activation& a, const MicroOp& op, u32 mask, u32 maybe);
@@ -157,6 +160,7 @@ private:
     Place place_{};
     WarpGroup group_{};
     u32 phase_{}, exited_{};
+    std::optional<double> guess_;            ///< of the present instruction: how likely a lane is whose guard is not known
     std::vector<u32> occurrences_;           ///< by memory operation
     LocalShadow local_;
 };

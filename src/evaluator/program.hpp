@@ -78,12 +78,18 @@ struct CallOp {
     std::vector<std::pair<u32, u32>> in, out;   ///< caller's slot -> callee's slot; callee's slot -> caller's slot
 };
 
+/// What tells the warps of a specialised kernel apart.
+enum RoleDuty : std::uint8_t { duty_copies = 1, duty_multiplies = 2, duty_waits = 4, duty_signals = 8, duty_registers = 16 };
+
 /// Instructions of a run without a barrier that execute together: under the same guard, counted by one counter.
 struct Unit {
     u32 function{}, block{};
     std::vector<std::pair<u32, std::uint16_t>> classes, machine;   ///< (index, how many)
     u32 instructions{};
     double tensor_fma{};
+    std::uint8_t role{};                     ///< RoleDuty bits of its instructions
+    bool has_barrier{};                      ///< it ends with a barrier that waits for the whole block
+    u32 registers{}, role_instruction{kNone};   ///< of the last setmaxnreg, 0: none; the first instruction with a duty
     std::vector<std::pair<u32, std::uint16_t>> chain, chain_miss;  ///< operations on the longest dependence chain
 };
 
@@ -155,7 +161,12 @@ struct Program {
     AddressMap map;
     bool shared_is_read{};                   ///< the slice reads shared memory back
     bool local_is_read{};
+    bool has_roles{};                        ///< warps may be specialised: it waits on mbarriers, or changes register counts
     u32 barriers{};                          ///< in text order; phase k + 1 begins after barrier k
+    std::vector<std::pair<u32, u32>> barrier_units;   ///< by barrier: the unit it executes with, its instruction in that function
+    u32 instructions{};                      ///< of all functions
+    /// Events of single instructions are counted behind the units of all phases: lanes that part, lanes that miss a barrier.
+    [[nodiscard]] u32 first_event() const { return (barriers + 1) * static_cast<u32>(units.size()); }
     std::vector<std::string> notes;          ///< what cannot be followed at all, for LaunchFacts::unknowns
 };
 
