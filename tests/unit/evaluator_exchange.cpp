@@ -53,7 +53,7 @@ TEST_CASE("shuffles, votes, matches and reductions of all lanes", "[evaluator][s
         {"redux.sync.or.b32 %r20, %r2, -1;", [](int) { return 31; }},
         {"redux.sync.xor.b32 %r20, %r2, -1;", [](int) { return 0; }},
         {"sub.s32 %r21, %r2, 40; redux.sync.max.s32 %r22, %r21, -1; neg.s32 %r20, %r22;", [](int) { return 9; }},
-        {"elect.sync %r21|%p1, -1; selp.u32 %r20, 1, 0, %p1;", [](int l) { return l == 0; }},
+        {"elect.sync %r21|%p1, -1; selp.u32 %r20, 1, 0, %p1;", [](int l) { return l == 0 ? 1 : 0; }},
         {"mov.u32 %r20, 0; setp.lt.u32 %p1, %r2, 20; @!%p1 bra SKIP; activemask.b32 %r21; popc.b32 %r20, %r21; SKIP:", [](int l) { return l < 20 ? 20 : 0; }},
         {"mov.u32 %r20, 0; setp.ge.u32 %p1, %r2, 20; @!%p1 bra SKIP; elect.sync %r20|%p2, 0xfff00000; SKIP:", [](int l) { return l >= 20 ? 20 : 0; }},
         {"mov.u32 %r21, %lanemask_ge; popc.b32 %r20, %r21;", [](int l) { return 32 - l; }},
