@@ -90,7 +90,7 @@ struct Unit {
     std::uint8_t role{};                     ///< RoleDuty bits of its instructions
     bool has_barrier{};                      ///< it ends with a barrier that waits for the whole block
     u32 registers{}, role_instruction{kNone};   ///< of the last setmaxnreg, 0: none; the first instruction with a duty
-    std::vector<std::pair<u32, std::uint16_t>> chain, chain_miss;  ///< operations on the longest dependence chain
+    std::vector<std::pair<u32, float>> chain, chain_miss;          ///< operations on the longest dependence chain
 };
 
 struct BlockProgram {
