@@ -107,6 +107,8 @@ struct LoopProgram {
     std::vector<u32> written;                ///< all slots the loop writes
     std::vector<u32> variant;                ///< slots whose value may differ from one iteration to the next
     std::vector<u32> counted_exits;          ///< blocks with an exit that does not depend on loaded data
+    std::vector<u32> spins;                  ///< blocks that go back to the header when another thread is not ready: a wait that
+                                             ///< shares its header with the loop around it
     bool waits{};                            ///< it spins on something another thread does
     bool has_barrier{}, writes_tracked{};
     bool tests_at_top{};                     ///< the header only tests: the body is what follows it
