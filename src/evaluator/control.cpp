@@ -248,6 +248,7 @@ void Machine::undecided(Activation& a, const MicroOp& op, const Decision& d, u32
             state.doubtful = true;
         }
     } else if (l != kNone && std::find(f.loops[l].spins.begin(), f.loops[l].spins.end(), block) != f.loops[l].spins.end()) {
+        s_.undecided[f.first_instruction + op.instruction] = 0;
         (taken == f.loops[l].header ? way_taken : way_other) = 0;      // it waits: the way on is the one that is taken in the end
         region = false;
     } else if (const auto p = taken_probability(a, op)) {
