@@ -134,6 +134,7 @@ private:
         bump(u.machine, static_cast<u32>(table.machine_op[instruction]));
         u.tensor_fma += table.tensor_fma[instruction];
         ++u.instructions;
+        u.members.push_back(instruction);
     }
 
     [[nodiscard]] static bool is_barrier(const std::vector<MicroOp>& ops) {

@@ -128,6 +128,7 @@ void write_result(JsonWriter& json, const KernelResult& result) {
     write_recommendation(json, result.recommendation);
     json.member_or_null("no_recommendation", result.no_recommendation);
     report::write_findings(json, result.findings);
+    report::write_suppressed(json, result.suppressed);
     json.end_object();
 }
 

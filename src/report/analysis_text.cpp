@@ -362,6 +362,7 @@ std::string findings_text(const KernelResult& result, const TextStyle& style) {
         out += paint(wrap("  " + line, style.width, 8), mark, style.color) + "\n";
         if (!finding.help.empty()) { out += wrap("        " + printable(finding.help), style.width, 8) + "\n"; }
     }
+    if (!result.suppressed.empty()) { out += fmt::format("  {} ignored by comments in the source; the JSON report has {}\n", result.suppressed.size(), result.suppressed.size() == 1 ? "it" : "them"); }
     if (out.empty()) { return {}; }
     const std::size_t more = result.findings.size() - spoken;
     return fmt::format("Findings{}\n", more ? fmt::format(" ({} more: --findings)", more) : "") + out;

@@ -69,10 +69,7 @@ void write_json(const gate::CheckReport& check, const gate::Snapshot& head, cons
     json.begin_object(true);
     json.member("schema", "flipflop.check/1");
     report::write_tool(json);
-    json.key("used");
-    json.begin_object();
-    json.member("ptxas", head.ptxas);
-    json.end_object();
+    report::write_used(json, {{"ptxas", head.ptxas}});
     json.member_or_null("base", check.base_origin);
     json.member("verdict", check.fail ? "fail" : "pass");
     json.key("kernels");
@@ -101,6 +98,7 @@ void write_json(const gate::CheckReport& check, const gate::Snapshot& head, cons
     }
     json.end_array();
     report::write_notes(json, check.notes);
+    report::write_yearly(json, check.yearly);
     json.end_object();
     json.finish();
 }

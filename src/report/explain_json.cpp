@@ -46,6 +46,33 @@ void write_comparison(JsonWriter& json, const Comparison& comparison) {
     json.end_object();
 }
 
+void write_ncu(JsonWriter& json, const std::optional<NcuPlan>& plan) {
+    json.key("ncu");
+    if (!plan) {
+        json.value(nullptr);
+        return;
+    }
+    json.begin_object(true);
+    json.member_or_null("command", plan->command);
+    json.member_or_null("unsupported", plan->unsupported);
+    json.key("metrics");
+    json.begin_array(true);
+    for (const NcuMetric& metric : plan->metrics) {
+        json.begin_object();
+        json.member("metric", metric.metric);
+        json.member("unit", metric.unit);
+        json.member("fact", metric.fact);
+        json.member("predicted", metric.predicted);
+        json.member("low", metric.low);
+        json.member("high", metric.high);
+        json.member_or_null("note", metric.note);
+        json.end_object();
+    }
+    json.end_array();
+    json.strings("not_covered", plan->not_covered);
+    json.end_object();
+}
+
 void write_kernel(JsonWriter& json, const ExplainedKernel& kernel) {
     json.begin_object(true);
     json.member("id", kernel.facts.id);
@@ -77,6 +104,7 @@ void write_kernel(JsonWriter& json, const ExplainedKernel& kernel) {
     json.end_array();
     json.strings("why_not", kernel.why_not);
     report::write_findings(json, kernel.findings);
+    write_ncu(json, kernel.ncu);
     json.end_object();
 }
 

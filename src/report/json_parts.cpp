@@ -242,19 +242,35 @@ void write_reasons(JsonWriter& json, const std::vector<Reason>& reasons) {
     json.end_array();
 }
 
+void write_finding(JsonWriter& json, const Finding& finding) {
+    json.member("rule", finding.rule);
+    json.member("severity", to_string(finding.severity));
+    json.member("message", finding.message);
+    json.member("ptx_line", finding.ptx_line ? std::optional(finding.ptx_line) : std::nullopt);
+    write_source(json, finding.source);
+    json.member("cost_us", finding.cost_us);
+    json.member("cost_mj", finding.cost_mj);
+    json.member_or_null("help", finding.help);
+}
+
 void write_findings(JsonWriter& json, const std::vector<Finding>& findings) {
     json.key("findings");
     json.begin_array(true);
     for (const Finding& finding : findings) {
         json.begin_object();
-        json.member("rule", finding.rule);
-        json.member("severity", to_string(finding.severity));
-        json.member("message", finding.message);
-        json.member("ptx_line", finding.ptx_line ? std::optional(finding.ptx_line) : std::nullopt);
-        write_source(json, finding.source);
-        json.member("cost_us", finding.cost_us);
-        json.member("cost_mj", finding.cost_mj);
-        json.member_or_null("help", finding.help);
+        write_finding(json, finding);
+        json.end_object();
+    }
+    json.end_array();
+}
+
+void write_suppressed(JsonWriter& json, const std::vector<SuppressedFinding>& findings) {
+    json.key("suppressed");
+    json.begin_array(true);
+    for (const SuppressedFinding& suppressed : findings) {
+        json.begin_object();
+        write_finding(json, suppressed.finding);
+        json.member("reason", suppressed.reason);
         json.end_object();
     }
     json.end_array();
