@@ -69,10 +69,7 @@ void write_yearly(JsonWriter& json, const std::optional<gate::Yearly>& yearly) {
     } else {
         json.value(nullptr);
     }
-    json.key("kernels");
-    json.begin_array(true);
-    for (const gate::YearlyChange& entry : yearly->kernels) {
-        json.begin_object();
+    json.objects("kernels", yearly->kernels, [&](const gate::YearlyChange& entry) {
         json.member("name", entry.kernel->name);
         json.member("gpu", entry.kernel->gpu);
         json.member_or_null("case", entry.kernel->case_name);
@@ -80,9 +77,7 @@ void write_yearly(JsonWriter& json, const std::optional<gate::Yearly>& yearly) {
         write_amount(json, entry.change);
         json.member("kwh_low", entry.low.kwh);
         json.member("kwh_high", entry.high.kwh);
-        json.end_object();
-    }
-    json.end_array();
+    });
     json.strings("assumptions", yearly->assumptions);
     json.end_object();
 }

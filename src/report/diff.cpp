@@ -30,29 +30,19 @@ void write_side(JsonWriter& json, std::string_view name, const std::optional<Acc
 }
 
 void write_terms(JsonWriter& json, std::string_view name, const std::vector<gate::TermDelta>& terms) {
-    json.key(name);
-    json.begin_array(true);
-    for (const gate::TermDelta& term : terms) {
-        json.begin_object();
+    json.objects(name, terms, [&](const gate::TermDelta& term) {
         json.member("path", term.path);
         json.member("unit", term.unit);
         json.member("base", term.base);
         json.member("head", term.head);
         json.member("delta", term.delta);
-        json.end_object();
-    }
-    json.end_array();
+    });
 }
 
 void write_finding_list(JsonWriter& json, std::string_view name, const std::vector<const Finding*>& findings) {
-    json.key(name);
-    json.begin_array(true);
-    for (const Finding* finding : findings) {
-        json.begin_object();
+    json.objects(name, findings, [&](const Finding* finding) {
         write_finding(json, *finding);
-        json.end_object();
-    }
-    json.end_array();
+    });
 }
 
 void write_kernel(JsonWriter& json, const KernelDiff& diff) {
@@ -62,27 +52,17 @@ void write_kernel(JsonWriter& json, const KernelDiff& diff) {
     json.member("explained", diff.explained);
     write_terms(json, "time_terms", diff.time_terms);
     write_terms(json, "energy_terms", diff.energy_terms);
-    json.key("accesses");
-    json.begin_array(true);
-    for (const gate::AccessDelta& access : diff.accesses) {
-        json.begin_object();
+    json.objects("accesses", diff.accesses, [&](const gate::AccessDelta& access) {
         json.member("op", access.op);
         json.member("space", access.space);
         write_side(json, "base", access.base);
         write_side(json, "head", access.head);
-        json.end_object();
-    }
-    json.end_array();
-    json.key("instructions");
-    json.begin_array(true);
-    for (const gate::ClassDelta& change : diff.instructions) {
-        json.begin_object();
+    });
+    json.objects("instructions", diff.instructions, [&](const gate::ClassDelta& change) {
         json.member("class", change.name);
         json.member("base", change.base);
         json.member("head", change.head);
-        json.end_object();
-    }
-    json.end_array();
+    });
     write_finding_list(json, "findings_new", diff.fresh);
     write_finding_list(json, "findings_gone", diff.gone);
     json.end_object();

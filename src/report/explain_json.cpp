@@ -32,17 +32,12 @@ void write_comparison(JsonWriter& json, const Comparison& comparison) {
     json.member("energy_ratio_high", comparison.energy_ratio_high);
     json.member_or_null("verdict", comparison.verdict);
     report::write_reasons(json, comparison.reasons);
-    json.key("changes");
-    json.begin_array(true);
-    for (const TermChange& change : comparison.changes) {
-        json.begin_object();
+    json.objects("changes", comparison.changes, [&](const TermChange& change) {
         json.member("path", change.path);
         json.member("unit", change.unit);
         json.member("value", change.value);
         json.member("other", change.other);
-        json.end_object();
-    }
-    json.end_array();
+    });
     json.end_object();
 }
 
@@ -55,10 +50,7 @@ void write_ncu(JsonWriter& json, const std::optional<NcuPlan>& plan) {
     json.begin_object(true);
     json.member_or_null("command", plan->command);
     json.member_or_null("unsupported", plan->unsupported);
-    json.key("metrics");
-    json.begin_array(true);
-    for (const NcuMetric& metric : plan->metrics) {
-        json.begin_object();
+    json.objects("metrics", plan->metrics, [&](const NcuMetric& metric) {
         json.member("metric", metric.metric);
         json.member("unit", metric.unit);
         json.member("fact", metric.fact);
@@ -66,9 +58,7 @@ void write_ncu(JsonWriter& json, const std::optional<NcuPlan>& plan) {
         json.member("low", metric.low);
         json.member("high", metric.high);
         json.member_or_null("note", metric.note);
-        json.end_object();
-    }
-    json.end_array();
+    });
     json.strings("not_covered", plan->not_covered);
     json.end_object();
 }

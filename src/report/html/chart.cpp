@@ -172,7 +172,7 @@ std::string table_of(const XyChart& chart) {
     std::string out = fmt::format("<details class=\"data\"><summary>The numbers of this chart</summary><div class=\"scroll\"><table><thead><tr><th>series</th><th>point</th><th class=\"n\">{}</th><th class=\"n\">{}</th></tr></thead><tbody>\n",
                                   esc(chart.x_title), esc(chart.y_title));
     const auto cell = [](double value, const std::optional<double>& low, const std::optional<double>& high) {
-        return low && high ? with_interval(value, *low, *high) : significant(value);
+        return low && high ? with_interval(value, *low, *high) : significant(value, 4);
     };
     for (const ChartSeries& series : chart.series) {
         for (const ChartPoint& p : series.points) {

@@ -23,22 +23,16 @@ std::string_view role_of(const ConfigResult& config) {
 struct Role { std::string_view role, name; };
 constexpr std::array<Role, 6> kRoles{{{"other", "not kept"}, {"unsafe", "unsafe"}, {"kept", "kept"}, {"heuristic", "occupancy heuristic"}, {"current", "today's launch"}, {"recommended", "recommended"}}};
 
-std::string point_words(const ConfigResult& config) {
-    std::string out;
-    if (config.clock_mhz) { out += fmt::format(", {} MHz", significant(*config.clock_mhz, 4)); }
-    return out;
-}
-
 std::vector<std::string> hover_of(const ConfigResult& config) {
     const Prediction& p = *config.predicted;
     std::string title = fmt::format("{} (grid {})", dim_text(config.block), dim_text(config.grid));
     for (const auto& [yes, word] : {std::pair{config.recommended, ", recommended"}, {config.is_current, ", today's launch"}, {config.is_heuristic, ", the occupancy heuristic's"}}) {
         if (yes) { title += word; }
     }
-    std::vector<std::string> lines{title + point_words(config), "time " + time_with_interval(p.time.total.value, p.time.interval)};
+    std::vector<std::string> lines{title, "time " + time_with_interval(p.time.total.value, p.time.interval)};
     if (p.power) {
         lines.push_back("energy " + energy_with_interval(p.power->energy.value, p.power->energy_interval));
-        lines.push_back(fmt::format("power {} W", scaled_interval({}, p.power->power.value, p.power->power_interval)));
+        lines.push_back(fmt::format("power {} W at {} MHz", scaled_interval({}, p.power->power.value, p.power->power_interval), significant(p.power->clock_mhz, 4)));
     }
     lines.push_back(fmt::format("occupancy {}, bound by {}", percent(config.occupancy.fraction), bound_words(p.time.bound_by)));
     std::string shares;

@@ -212,6 +212,6 @@
   draw();
   // Whoever prints wants everything on paper.
   var opened = [];
-  addEventListener('beforeprint', function () { opened = $('details:not([open]):not(.big)'); opened.forEach(function (d) { d.open = true; }); });
+  addEventListener('beforeprint', function () { opened = $('details:not([open]):not(.big):not(.data)'); opened.forEach(function (d) { d.open = true; }); });
   addEventListener('afterprint', function () { opened.forEach(function (d) { d.open = false; }); });
 }());
