@@ -212,9 +212,7 @@ std::string terms_html(const ConfigResult& config) {
 
 std::string lead_html(const KernelResult& result, const ConfigResult& config) {
     const TimeEstimate& time = config.predicted->time;
-    std::string out = fmt::format("Bound by {}.", bound_words(time.bound_by));
-    const auto costly = std::max_element(result.findings.begin(), result.findings.end(), [](const Finding& a, const Finding& b) { return a.cost_us.value_or(0) < b.cost_us.value_or(0); });
-    if (costly != result.findings.end() && costly->cost_us.value_or(0) > 0.05 * time.total.value) { out += fmt::format(" Costliest: {} ({}).", costly->message, time_text(*costly->cost_us)); }
+    std::string out = headline_sentence(result, config);
     if (!time.calibrated || (config.predicted->power && !config.predicted->power->calibrated)) { out += " Not calibrated for this board."; }
     return fmt::format("<p class=\"lead\">{}</p>\n", esc(out));
 }
