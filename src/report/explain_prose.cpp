@@ -42,8 +42,12 @@ std::string light_sentence(const ConfigResult& config) {
 std::string fill_sentence(const ConfigResult& config) {
     const TimeEstimate& time = config.predicted->time;
     double waiting = 0;
+    double launching = 0;
+    double issuing = 0;
     for (const Share& share : time_shares(config)) {
         if (share.id == "chains" || share.id == "start") { waiting += share.value; }
+        if (share.id == "launch") { launching += share.value; }
+        if (share.id.starts_with("block_issue")) { issuing += share.value; }
     }
     std::string limiters;
     for (const std::string& limiter : config.occupancy.limiters) { limiters += (limiters.empty() ? "" : " and ") + printable(limiter); }
@@ -53,6 +57,9 @@ std::string fill_sentence(const ConfigResult& config) {
                   ? fmt::format("{} warps an SM cannot hide that latency; {} set the limit.", config.occupancy.active_warps_per_sm, limiters)
                   : fmt::format("{} warps an SM are all it takes, and still wait: shorten the dependence chain, or give each thread more independent work.", config.occupancy.active_warps_per_sm);
     }
+    const auto add = [&](const std::string& more) { out += (out.empty() ? "" : " ") + more; };
+    if (issuing > 0.3 * time.total.value) { add("Blocks end faster than they can be started: fewer of them that each do more (a larger block, or a loop over the grid's stride) would take less."); }
+    if (launching > 0.25 * time.total.value) { add(fmt::format("At this size {} is the launch itself: more work a launch, or fusing kernels, gains more than any block.", percent(launching / time.total.value))); }
     if (time.waves < 1) { return out + fmt::format("{}The grid fills {} of a wave: part of the GPU has nothing to do.", out.empty() ? "" : " ", percent(time.waves)); }
     if (time.tail_idle_share > 0.1 && time.waves < 10) {
         out += fmt::format("{}{} waves leave {} of the last one idle.", out.empty() ? "" : " ", significant(time.waves), percent(time.tail_idle_share));

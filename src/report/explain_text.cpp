@@ -172,7 +172,7 @@ std::string kernel_text(const ExplainedKernel& kernel, const TextStyle& style) {
     if (!kernel.assumptions.empty()) {
         std::string assumed;
         for (const Assumption& a : kernel.assumptions) { assumed += fmt::format("{}{} = {} ({})", assumed.empty() ? "" : "; ", a.name, a.value, a.reason); }
-        out += "\n" + wrap("Assumed: " + printable(assumed) + ".", style.width, 2) + "\n";
+        out += "\n" + wrap("Assumed: " + with_short_parameters(assumed, kernel.facts) + ".", style.width, 2) + "\n";
     }
     return out;
 }

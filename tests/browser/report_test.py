@@ -191,18 +191,18 @@ EVIL = '_Z3x</script><img/src=x/onerror=alert(1)>`**|@all'
 
 
 def write_reports(folder):
-    def run(*arguments, allowed=(0,)):
-        done = subprocess.run([str(FLIPFLOP), *arguments], cwd=SOURCES, capture_output=True, text=True, timeout=120)
+    def run(*arguments, allowed=(0,), cwd=SOURCES):
+        done = subprocess.run([str(FLIPFLOP), *arguments], cwd=cwd, capture_output=True, text=True, timeout=120)
         if done.returncode not in allowed:
             print(done.stdout, done.stderr)
             sys.exit(f"{' '.join(arguments)}: exit {done.returncode}")
     run("analyze", "examples/transpose_naive.ptx", "--gpu", "a100-pcie", "--work", "4096,4096", "--arg", "param_2=4096", "--arg", "param_3=4096", "--current", "16,16", "--ptxas", "off", "--format", f"html={folder}/report.html")
     run("analyze", "examples/gemm_tiled.ptx", "--gpu", "a100", "--ptxas", "off", "--format", f"html={folder}/gemm.html")
-    policy = folder / "flipflop.toml"
-    policy.write_text('[energy]\nlaunches_per_day = 1000000\ngrams_co2e_per_kwh = 350\nprice_per_kwh = 0.3\n')
-    base = folder / "transpose.ptx"
-    base.write_text((SOURCES / "examples/transpose_padded.ptx").read_text().replace("transpose_padded", "transpose_naive"))
-    run("check", "examples/transpose_naive.ptx", "--base", str(base), "--work", "4096,4096", "--arg", "2=4096", "--arg", "3=4096", "--block", "32,8", "--gpu", "a100", "--policy", str(policy), "--ptxas", "off", "--format", f"html={folder}/check.html", allowed=(0, 1))
+    (folder / "flipflop.toml").write_text('[energy]\nlaunches_per_day = 1000000\ngrams_co2e_per_kwh = 350\nprice_per_kwh = 0.3\n')
+    (folder / "main").mkdir()
+    for name, place in (("gemm_tile16", folder / "main"), ("gemm_naive", folder)):
+        (place / "gemm.ptx").write_text((SOURCES / f"examples/{name}.ptx").read_text().replace(name, "gemm"))
+    run("check", "gemm.ptx", "--base", "main/gemm.ptx", "--work", "1024,1024", "--block", "16,16", "--gpu", "a100", "--ptxas", "off", "--format", "html=check.html", allowed=(1,), cwd=folder)
     # A kernel whose name and source file try to break out, wherever they end up.
     ptx = (SOURCES / "examples/axpy.ptx").read_text()
     ptx = ptx.replace(".file\t1 \"", f".file\t1 \"{EVIL.replace('/', '')}")
