@@ -37,7 +37,7 @@
   };
   var labels = {
     id: 'labels',
-    afterDraw: function (chart) {
+    afterDatasetsDraw: function (chart) {   // before the tooltip, which lies above them
       var ctx = chart.ctx, taken = [];
       if (!chart.options.intervals) { return; }
       ctx.save();
