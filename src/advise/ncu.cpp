@@ -103,7 +103,8 @@ private:
             const double requests = access.requests.value_or(access.requests_assumed.value_or(0));
             sums.requests += requests;
             const bool shared = kernel_.accesses[i].space == MemorySpace::shared;
-            sums.known = sums.known && (shared ? access.wavefront_total.has_value() : access.sectors_per_request.has_value());
+            // What never runs touches nothing.
+            sums.known = sums.known && ((access.requests && requests == 0) || (shared ? access.wavefront_total.has_value() : access.sectors_per_request.has_value()));
             sums.sectors += requests * access.sectors_per_request.value_or(0);
             sums.passes += access.wavefront_total.value_or(0);
             if (access.wavefront_total && access.wavefronts_per_request.value_or(0) > 0) sums.conflicts += *access.wavefront_total * (1 - 1 / *access.wavefronts_per_request);
@@ -142,7 +143,7 @@ private:
         const auto kilobytes = [&](std::string_view id) -> std::optional<double> {
             if (!known) return std::nullopt;
             const Term* term = find_term(time.total, id);
-            return term ? term->value * 1e3 : 0;
+            return term ? std::round(term->value * 1e3) : 0;
         };
         add("dram__bytes_read.sum", "byte", "bytes read from DRAM", kilobytes("dram.read"), known ? "" : "the footprint is not known");
         add("dram__bytes_write.sum", "byte", "bytes written to DRAM", kilobytes("dram.write"), known ? "" : "the footprint is not known");

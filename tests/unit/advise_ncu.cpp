@@ -55,6 +55,12 @@ TEST_CASE("Bank conflicts are the passes beyond the first; a padded tile has non
     CHECK(*metric(*kernel.ncu, "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum").predicted > 0);
 }
 
+TEST_CASE("Code that never runs leaves no total unknown", "[advise][ncu]") {
+    const auto kernel = explained("gemm_tiled.ptx", "a100");
+    CHECK(metric(*kernel.ncu, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum").predicted);
+    CHECK(metric(*kernel.ncu, "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum").predicted);
+}
+
 TEST_CASE("A board that ncu does not know gets no command, and a name stays one word of the shell", "[advise][ncu]") {
     const auto kernel = explained("axpy.ptx", "a100");
     KernelFacts facts = kernel.facts;
