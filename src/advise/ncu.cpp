@@ -58,7 +58,7 @@ private:
         add("launch__registers_per_thread", "register", "registers a thread", resources_.registers_per_thread, basis);
         const OccupancyLimits& limits = config_.occupancy.limits;
         const auto limit = [&](const char* metric, const char* what, const std::optional<std::uint32_t>& blocks) {
-            if (blocks) add(metric, "block", fmt::format("blocks an SM that {} allow", what), *blocks, basis);
+            if (blocks) add(metric, "block", fmt::format("blocks an SM that {} allow", what), *blocks, &blocks == &limits.registers ? basis : std::string());
         };
         limit("launch__occupancy_limit_registers", "registers", limits.registers);
         limit("launch__occupancy_limit_shared_mem", "shared memory", limits.shared);
