@@ -85,7 +85,7 @@ struct Unit {
     u32 instructions{};
     std::vector<u32> members;                ///< indices into the function's instructions
     double tensor_fma{};
-    std::vector<std::pair<u32, std::uint16_t>> chain, chain_miss;  ///< operations on the longest dependence chain
+    std::vector<std::pair<u32, float>> chain, chain_miss;          ///< operations on the longest dependence chain
 };
 
 struct BlockProgram {
