@@ -47,10 +47,11 @@ std::string marker(std::string_view role, double x, double y, const std::string&
     return fmt::format("<g class=\"m {}\"><title>{}</title>{}</g>", role, title, shape);
 }
 
-/// A title element keeps its lines.
+/// A title element keeps its lines. The many points without a label say what they are, and their first number.
 std::string hover_title(const ChartPoint& point) {
+    const std::size_t most = point.label.empty() ? std::min<std::size_t>(2, point.hover.size()) : point.hover.size();
     std::string out;
-    for (const std::string& line : point.hover) { out += (out.empty() ? "" : "&#10;") + esc(line); }
+    for (std::size_t i = 0; i < most; ++i) { out += (out.empty() ? "" : "&#10;") + esc(point.hover[i]); }
     return out.empty() ? esc(point.label) : out;
 }
 

@@ -23,13 +23,17 @@ std::string_view role_of(const ConfigResult& config) {
 struct Role { std::string_view role, name; };
 constexpr std::array<Role, 6> kRoles{{{"other", "not kept"}, {"unsafe", "unsafe"}, {"kept", "kept"}, {"heuristic", "occupancy heuristic"}, {"current", "today's launch"}, {"recommended", "recommended"}}};
 
-std::vector<std::string> hover_of(const ConfigResult& config) {
-    const Prediction& p = *config.predicted;
+std::string title_of(const ConfigResult& config) {
     std::string title = fmt::format("{} (grid {})", dim_text(config.block), dim_text(config.grid));
     for (const auto& [yes, word] : {std::pair{config.recommended, ", recommended"}, {config.is_current, ", today's launch"}, {config.is_heuristic, ", the occupancy heuristic's"}}) {
         if (yes) { title += word; }
     }
-    std::vector<std::string> lines{title, "time " + time_with_interval(p.time.total.value, p.time.interval)};
+    return title;
+}
+
+std::vector<std::string> hover_of(const ConfigResult& config) {
+    const Prediction& p = *config.predicted;
+    std::vector<std::string> lines{title_of(config), "time " + time_with_interval(p.time.total.value, p.time.interval)};
     if (p.power) {
         lines.push_back("energy " + energy_with_interval(p.power->energy.value, p.power->energy_interval));
         lines.push_back(fmt::format("power {} W at {} MHz", scaled_interval({}, p.power->power.value, p.power->power_interval), significant(p.power->clock_mhz, 4)));
@@ -126,7 +130,8 @@ void add_by_size(Page& page, const KernelResult& result, const std::string& id) 
     chart.y_from_zero = !chart.y_log;
     chart.series = series_by_role(result, [&](const ConfigResult& c, std::vector<ChartPoint>& points) {
         const TimeEstimate& t = c.predicted->time;
-        points.push_back({static_cast<double>(c.block.count()), t.total.value * unit.scale, {}, {}, t.interval.low * unit.scale, t.interval.high * unit.scale, label_of(c), hover_of(c)});
+        points.push_back({static_cast<double>(c.block.count()), t.total.value * unit.scale, {}, {}, t.interval.low * unit.scale, t.interval.high * unit.scale, label_of(c),
+                          {title_of(c), "time " + time_with_interval(t.total.value, t.interval)}});
     });
     add_chart(page, chart);
 
@@ -139,7 +144,10 @@ void add_by_size(Page& page, const KernelResult& result, const std::string& id) 
     occupancy.x_log = occupancy.x_powers = true;
     occupancy.y_from_zero = true;
     occupancy.series = series_by_role(result, [&](const ConfigResult& c, std::vector<ChartPoint>& points) {
-        points.push_back({static_cast<double>(c.block.count()), 100 * c.occupancy.fraction, {}, {}, {}, {}, label_of(c), hover_of(c)});
+        const ChartPoint point{static_cast<double>(c.block.count()), 100 * c.occupancy.fraction, {}, {}, {}, {}, label_of(c), {title_of(c), "occupancy " + percent(c.occupancy.fraction)}};
+        // Shapes of one size have one occupancy as a rule: a point for all of them.
+        const bool there = std::any_of(points.begin(), points.end(), [&](const ChartPoint& p) { return p.x == point.x && p.y == point.y; });
+        if (!there || !point.label.empty()) { points.push_back(point); }
     });
     add_chart(page, occupancy);
 }
@@ -207,7 +215,7 @@ void add_roofline(Page& page, const KernelResult& result, const std::string& id)
             if (!roof || (first && (roof->memory != first->memory || roof->compute != first->compute))) { continue; }
             if (!first) { first = roof; }
             intensities.take(roof->intensity);
-            std::vector<std::string> hover{hover_of(c).front(), fmt::format("{} operations/s, {} operations a byte", count_text(roof->reached_per_us * 1e6), significant(roof->intensity))};
+            std::vector<std::string> hover{title_of(c), fmt::format("{} operations/s, {} operations a byte", count_text(roof->reached_per_us * 1e6), significant(roof->intensity))};
             const double reachable = std::min(roof->operations_per_us, roof->bytes_per_us * roof->intensity);
             hover.push_back(fmt::format("{} of what the roof allows", percent(roof->reached_per_us / reachable)));
             series.points.push_back({roof->intensity, roof->reached_per_us * 1e-3, {}, {}, {}, {}, label_of(c), hover});
