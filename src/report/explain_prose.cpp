@@ -50,11 +50,11 @@ std::string fill_sentence(const ConfigResult& config) {
         if (share.id.starts_with("block_issue")) { issuing += share.value; }
     }
     std::string limiters;
-    for (const std::string& limiter : config.occupancy.limiters) { limiters += (limiters.empty() ? "" : " and ") + printable(limiter); }
+    for (const std::string& limiter : config.occupancy.limiters) { limiters += (limiters.empty() ? "" : " and ") + (limiter == "shared" ? "shared memory" : printable(limiter)); }
     std::string out;
     if (waiting > 0.2 * time.total.value) {
         out = config.occupancy.fraction < 0.9 && !limiters.empty()
-                  ? fmt::format("{} warps an SM cannot hide that latency; {} set the limit.", config.occupancy.active_warps_per_sm, limiters)
+                  ? fmt::format("{} warps an SM cannot hide that latency; their limit is {}.", config.occupancy.active_warps_per_sm, limiters)
                   : fmt::format("{} warps an SM are all it takes, and still wait: shorten the dependence chain, or give each thread more independent work.", config.occupancy.active_warps_per_sm);
     }
     const auto add = [&](const std::string& more) { out += (out.empty() ? "" : " ") + more; };
@@ -71,7 +71,9 @@ std::string fill_sentence(const ConfigResult& config) {
 std::string changes_text(const ExplainedKernel& kernel, const ConfigResult& config, const TextStyle& style) {
     std::vector<const Finding*> dear;
     for (const Finding& finding : kernel.findings) {
-        if (finding.cost_us.value_or(0) > 0.01 * config.predicted->time.total.value) { dear.push_back(&finding); }
+        // An unrolled loop says the same of each copy: once is enough.
+        const bool said = std::any_of(dear.begin(), dear.end(), [&](const Finding* f) { return f->rule == finding.rule && f->message == finding.message; });
+        if (!said && finding.cost_us.value_or(0) > 0.01 * config.predicted->time.total.value) { dear.push_back(&finding); }
     }
     std::stable_sort(dear.begin(), dear.end(), [](const Finding* a, const Finding* b) { return *a->cost_us > *b->cost_us; });
     if (dear.empty()) { return wrap("  No rule sees a change of the code that would gain more than 1 %.", style.width, 4) + "\n"; }
