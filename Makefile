@@ -3,6 +3,7 @@
 #   make demo      install what is missing, build, analyse an example
 #   make test      the same set-up, then every test        (WERROR=1: warnings are errors)
 #   make asan      the unit tests under ASan and UBSan, with clang
+#   make browser   the HTML report in headless Chromium, which it installs
 #   make bench     benchmarks: the parts, then whole runs
 #   make fuzz      every fuzz target for FUZZ_SECONDS (600) in all
 #   make corpus    `inspect` over the libraries of the CUDA toolkit that are on this machine
@@ -21,7 +22,7 @@ launcher = $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 sources = $(shell git ls-files '*.cpp' '*.hpp')
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test asan accuracy paper bench fuzz corpus format tidy install package clean setup-build setup-test
+.PHONY: demo test asan accuracy paper browser bench fuzz corpus format tidy install package clean setup-build setup-test
 
 setup-build:
 	@tools/install_packages.sh build
@@ -49,6 +50,12 @@ asan: setup-test
 	fi
 	@cmake --build build-asan -j $(JOBS) -- -k 0
 	@tools/run_tests.sh build-asan $(JOBS) -L unit
+
+browser: setup-test
+	@tools/install_packages.sh browser
+	@cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DFLIPFLOP_TESTS=ON $(launcher) >/dev/null
+	@cmake --build build -j $(JOBS) --target flipflop
+	@ctest --test-dir build -L browser --output-on-failure --no-tests=error
 
 bench:
 	@tools/install_packages.sh build bench

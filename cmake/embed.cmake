@@ -1,8 +1,18 @@
-# Puts data files (gpu_profiles/*.json, models/coefficients/*.json, docs/rules/*.md, docs/accuracy.json) into the library as byte arrays, so that an installed
+# Puts data files (gpu_profiles/*.json, models/coefficients/*.json, docs/rules/*.md, docs/accuracy.json, style and script of the HTML report) into the library as byte arrays, so that an installed
 # flipflop needs no data folder. Regenerated when a file changes.
 function(flipflop_embed_data target)
   file(GLOB data_files CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}
-    gpu_profiles/*.json models/coefficients/*.json docs/rules/*.md docs/accuracy.json)
+    gpu_profiles/*.json models/coefficients/*.json docs/rules/*.md docs/accuracy.json src/report/html/*.css src/report/html/*.js src/report/html/*.txt)
+  # Charts that answer to the pointer are drawn by Chart.js (MIT), from Debian's libjs-chart.js. It is not ours and stays out of
+  # our sources; without it the HTML report has its static charts and says so.
+  find_file(FLIPFLOP_CHART_JS chart.min.js PATHS /usr/share/javascript/chart.js /usr/local/share/javascript/chart.js NO_DEFAULT_PATH
+    DOC "Chart.js 3, minified, for the HTML report")
+  set(foreign_files)
+  if(FLIPFLOP_CHART_JS)
+    list(APPEND foreign_files "third_party/chart.min.js=${FLIPFLOP_CHART_JS}")
+  else()
+    message(STATUS "Chart.js (Debian: libjs-chart.js) is not installed: charts of the HTML report are static")
+  endif()
   set(output ${CMAKE_CURRENT_BINARY_DIR}/generated/embedded_data.cpp)
   # What decides a predicted number beside the data: the gate does not compare predictions of different models.
   file(GLOB model_files CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}
@@ -11,8 +21,11 @@ function(flipflop_embed_data target)
   foreach(file IN LISTS data_files model_files)
     list(APPEND absolute_files ${CMAKE_CURRENT_SOURCE_DIR}/${file})
   endforeach()
+  if(FLIPFLOP_CHART_JS)
+    list(APPEND absolute_files ${FLIPFLOP_CHART_JS})
+  endif()
   add_custom_command(OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DROOT=${CMAKE_CURRENT_SOURCE_DIR} "-DFILES=${data_files}" "-DMODEL_FILES=${model_files}"
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DROOT=${CMAKE_CURRENT_SOURCE_DIR} "-DFILES=${data_files}" "-DFOREIGN_FILES=${foreign_files}" "-DMODEL_FILES=${model_files}"
       -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed_script.cmake
     DEPENDS ${absolute_files} ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed_script.cmake
     COMMENT "Embedding data files" VERBATIM)

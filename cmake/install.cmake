@@ -24,6 +24,9 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/flipflop-config.cmake ${CMAKE_CURRENT_
   cmake/flipflop-check.cmake DESTINATION ${config_folder})
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+if(FLIPFLOP_CHART_JS)  # it is part of the executable
+  install(FILES src/report/html/chart_licence.txt DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright.chart.js)
+endif()
 
 set(CPACK_PACKAGE_NAME flipflop)
 set(CPACK_PACKAGE_VENDOR "flipflop")

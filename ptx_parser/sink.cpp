@@ -30,6 +30,10 @@ std::size_t utf8_length(std::string_view text) {
 
 bool is_control(std::string_view character, std::size_t length) {
     const auto lead = static_cast<unsigned char>(character[0]);
+    if (length == 3 && lead == 0xe2) {   // marks that reorder what a reader sees, and two odd line ends
+        const auto middle = static_cast<unsigned char>(character[1]), last = static_cast<unsigned char>(character[2]);
+        return (middle == 0x80 && (last == 0x8e || last == 0x8f || (last >= 0xa8 && last <= 0xae))) || (middle == 0x81 && last >= 0xa6 && last <= 0xa9);
+    }
     return lead < 0x20 || lead == 0x7f || (lead == 0xc2 && length == 2 && static_cast<unsigned char>(character[1]) < 0xa0);
 }
 
@@ -61,6 +65,13 @@ std::string harmless(std::string_view text) {
     return out;
 }
 
+/// GitHub's runner reads "::" at the start of a line and "##[" anywhere in it as commands, on standard error too.
+std::string disarmed(std::string lines) {
+    for (std::size_t at = lines.find("##["); at != std::string::npos; at = lines.find("##[", at)) lines.replace(at, 3, "#.[");
+    if (lines.starts_with("::")) lines.insert(0, ".");
+    return lines;
+}
+
 }  // namespace
 
 std::string render(const Diagnostic& diagnostic) {
@@ -83,7 +94,7 @@ std::string render(const Diagnostic& diagnostic) {
         }
     }
     if (!diagnostic.help.empty()) out += fmt::format("{:>5} = help: {}\n", "", harmless(diagnostic.help));
-    return out;
+    return disarmed(std::move(out));
 }
 
 }  // namespace flipflop

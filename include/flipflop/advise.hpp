@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,6 +58,10 @@ struct AnalyzeOptions {
     bool full_detail{};
     /// The reference launch counts as the team's own (the gate): findings are about it, and it comes in full detail.
     bool own_launch{};
+    bool listing{};                              ///< KernelAnalysis::listing is wanted
+    /// Gives the text of a source file that a `.loc` of a module names, for `// flipflop: ignore FF101 reason`; empty: findings
+    /// are never suppressed in the source.
+    std::function<std::optional<std::string>(const std::string& file, const std::string& module)> source_text;
     unsigned threads{1};
     Environment environment;
     /// How inputs that are source code become PTX; the command line reads its inputs with it.

@@ -92,6 +92,8 @@ struct Finding {
     std::string help;
 };
 
+struct SuppressedFinding { Finding finding; std::string reason; };
+
 struct CodeChoice {
     std::string analysed;                    ///< "ptx"
     std::string runs;                        ///< "ptx (just-in-time)", "cubin sm_80", ...
@@ -121,13 +123,29 @@ struct KernelResult {
     std::optional<Recommendation> recommendation;
     std::string no_recommendation;           ///< why it is empty
     std::vector<Finding> findings;           ///< worst first
+    std::vector<SuppressedFinding> suppressed;   ///< answered by a comment in the source; none of these is among `findings`
 };
 
 struct ParameterValue { std::string value; bool given{}; };
 
+/// A kernel's code for reports that show it. Empty unless AnalyzeOptions::listing.
+struct Listing {
+    struct Instruction {
+        std::uint32_t ptx_line{};
+        std::uint32_t file{}, line{};        ///< of the source: index into `files` plus one, 0 where no .loc says
+        std::int32_t access{-1};             ///< index into KernelFacts::accesses of its first side, -1: touches no memory
+        std::string_view kind;               ///< of kClassNames
+    };
+    std::vector<std::string> files;
+    std::vector<Instruction> instructions;   ///< parallel to LaunchFacts::executions
+    std::uint32_t first_line{};              ///< of `lines.front()` in the PTX
+    std::vector<std::string> lines;          ///< the entry, as its text has it
+};
+
 struct KernelAnalysis {
     KernelFacts facts;
     std::vector<ParameterValue> parameter_values;    ///< parallel to facts.parameters
+    Listing listing;
     std::vector<KernelResult> results;
 };
 

@@ -9,6 +9,7 @@
 
 #include "flipflop/advise.hpp"
 #include "flipflop/analysis.hpp"
+#include "flipflop/ncu.hpp"
 
 namespace flipflop {
 
@@ -16,6 +17,7 @@ struct ExplainRequest {
     std::optional<Dim3> block;                ///< --block; empty: the recommended one
     std::optional<Dim3> versus;               ///< --versus
     std::optional<Dim3> why_not;              ///< --why-not
+    bool ncu{};                               ///< --ncu
 };
 
 /// A term of the first configuration and its counterpart at the same place of the second one's tree.
@@ -49,6 +51,7 @@ struct ExplainedKernel {
     std::vector<Comparison> comparisons;
     std::vector<std::string> why_not;         ///< reasons, worst first; empty unless --why-not
     std::vector<Finding> findings;
+    std::optional<NcuPlan> ncu;               ///< of the first configuration; empty unless --ncu
 };
 
 struct Explanation {

@@ -106,6 +106,15 @@ struct Waiver {
 };
 enum class RuleSetting : std::uint8_t { note, warning, error, off };
 
+/// [energy]: what makes millijoules a launch into kilowatt-hours a year.
+struct EnergyPolicy {
+    struct Calls { std::string match{"*"}; double calls{1}; };
+    double launches_per_day{};               ///< of each kernel with calls 1
+    std::optional<double> grams_co2e_per_kwh, price_per_kwh;
+    std::string currency{"EUR"};
+    std::vector<Calls> calls;                ///< [[energy.calls]]: launches of a kernel for one of the day's; the last match holds
+};
+
 struct Policy {
     std::string file;                        ///< empty: the defaults
     std::vector<std::string> gpus;
@@ -114,6 +123,7 @@ struct Policy {
     std::vector<BudgetRule> budgets;
     std::vector<Waiver> waivers;
     std::map<std::string, RuleSetting> rules;
+    std::optional<EnergyPolicy> energy;
     std::vector<Diagnostic> warnings;
 };
 
@@ -172,6 +182,20 @@ struct WaiverUse {
 };
 struct Note { std::string kind, message; };
 
+struct YearlyAmount { double kwh{}; std::optional<double> cost, co2e_kg; };
+struct YearlyChange {
+    const KernelCheck* kernel{};
+    double calls{1};
+    YearlyAmount change, low, high;          ///< more is positive
+};
+/// Of the changes in energy of the teams' own launches.
+struct Yearly {
+    std::vector<YearlyChange> kernels;       ///< those whose energy changed
+    std::optional<YearlyAmount> total;       ///< empty where GPUs or cases are alternatives
+    std::string currency;
+    std::vector<std::string> assumptions;
+};
+
 struct CheckReport {
     bool fail{};
     bool has_base{};
@@ -180,7 +204,10 @@ struct CheckReport {
     std::vector<WaiverUse> waivers;          ///< in the policy's order
     std::vector<Note> notes;
     std::vector<Diagnostic> warnings;        ///< for standard error
+    std::optional<Yearly> yearly;            ///< yearly_of(), put here by whoever wants it reported
 };
+/// Empty without [energy] in the policy, or without a base. Holds pointers into `report`, which must stay where it is.
+[[nodiscard]] std::optional<Yearly> yearly_of(const CheckReport& report, const Policy& policy);
 
 struct CheckOptions {
     std::string today;                       ///< "2026-12-01": what waivers' expiry is compared with; empty: nothing expires
@@ -242,7 +269,8 @@ struct Alert {
     std::uint32_t line{1};
     std::string fingerprint;                 ///< of rule, kernel and position among its like: no line number in it
     std::string state;                       ///< "new" | "unchanged" | empty without a base
-    std::string suppressed;                  ///< a waiver's reason, or empty
+    std::string suppressed;                  ///< a waiver's or a source comment's reason, or empty
+    bool in_source{};                        ///< the reason stands in the source
     std::optional<double> cost_us, cost_mj;
 };
 
@@ -257,6 +285,10 @@ struct Repository {
 struct RepositoryPlace { std::string file; std::uint32_t line{1}; };
 /// The source line where its file is in the repository, else the PTX, else the fallback. Never absolute, never above the root.
 [[nodiscard]] RepositoryPlace locate(const Repository& repository, const std::optional<SourceLine>& source, const std::string& module, std::uint32_t ptx_line);
+
+/// The text of a source file that a `.loc` of `module` names. Empty where that is no regular file inside the repository
+/// (nobody's PTX makes a report show other files of the machine) or has more than 4 MB.
+[[nodiscard]] std::optional<std::string> source_text(const Repository& repository, const std::string& file, const std::string& module);
 
 /// Worst first; the same finding of several kernels at one place is one alert.
 [[nodiscard]] std::vector<Alert> alerts_of(const Snapshot& head, const Policy& policy, const Repository& repository);

@@ -158,6 +158,7 @@ struct LaunchFacts {
     Dim3 block, grid;                            ///< as launched; reuse between neighbouring blocks needs the grid's shape
     double blocks{}, warps_per_block{}, threads{};
     double warp_instructions{};                  ///< executed PTX instructions, warp level, whole grid
+    std::vector<double> executions;              ///< the same by instruction: of the entry, then of each called function in turn
     ClassCounts thread_ops{};                    ///< thread-level executions by the contract's classes, whole grid
     MachineOpCounts thread_machine_ops{};        ///< thread-level, for energy
     std::optional<double> barriers_per_thread;

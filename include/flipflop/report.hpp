@@ -33,7 +33,12 @@ inline constexpr std::size_t kOverviewAbove = 10;
 [[nodiscard]] std::string text_report(const Analysis& analysis, const TextStyle& style);
 [[nodiscard]] std::string json_report(const Analysis& analysis);
 [[nodiscard]] std::string csv_report(const Analysis& analysis);
-[[nodiscard]] std::string markdown_report(const Analysis& analysis);
+/// GitHub takes a step summary of 1 MiB and a comment of 65,536 characters: both with room for what stands around the report.
+inline constexpr std::size_t kSummaryBytes = 900'000;
+inline constexpr std::size_t kCommentBytes = 64'000;
+/// At most `most` bytes: details go first, then whole kernels (a line each is kept as long as it fits), and it says what is
+/// left out.
+[[nodiscard]] std::string markdown_report(const Analysis& analysis, std::size_t most = kSummaryBytes);
 void write_json(const Analysis& analysis, const TextSink& sink);
 
 [[nodiscard]] std::string text_report(const InspectReport& report, const TextStyle& style);

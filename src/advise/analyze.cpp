@@ -11,10 +11,12 @@
 #include "flipflop/evaluator.hpp"
 #include "gpu_result.hpp"
 #include "machines.hpp"
+#include "listing.hpp"
 #include "parallel.hpp"
 #include "producer.hpp"
 #include "passes/names.hpp"
 #include "select_kernels.hpp"
+#include "suppress.hpp"
 
 namespace flipflop {
 
@@ -130,6 +132,7 @@ Result<KernelAnalysis> analyse_one(const KernelPlace& place, KernelCode& code, c
         if (!result) return tl::unexpected(result.error());
         analysis.results.push_back(std::move(*result));
     }
+    if (options.listing) analysis.listing = listing_of(code);
     analysis.facts = std::move(code.facts);
     return analysis;
 }
@@ -186,6 +189,7 @@ Result<Analysis> analyze(const std::vector<Input>& inputs, const AnalyzeOptions&
         return tl::unexpected(error);
     }
     if (auto done = analyse_all(parsed, *chosen, *plan, options, analysis); !done) return tl::unexpected(done.error());
+    if (options.source_text) suppress(analysis, options.source_text);
     const std::vector<Diagnostic>& notes = plan->compiler->notes();
     analysis.notes.insert(analysis.notes.end(), notes.begin(), notes.end());
     count(notes, analysis);

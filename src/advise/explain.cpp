@@ -257,6 +257,8 @@ std::optional<std::size_t> dominant_part(const Term& term) {
             const auto is_time = [](const Term& t) { return t.unit == "us" || t.unit == "ms" || t.unit == "cycles"; };
             const auto time = std::find_if(term.parts.begin(), term.parts.end(), [&](const Term& t) { return !t.parts.empty() && is_time(t); });
             if (time != term.parts.end()) { return index(time); }
+            const auto like = std::find_if(term.parts.begin(), term.parts.end(), is_time);   // "so many blocks" times what one takes
+            if (like != term.parts.end()) { return index(like); }
             const auto deep = std::find_if(term.parts.begin(), term.parts.end(), [](const Term& t) { return !t.parts.empty(); });
             return deep == term.parts.end() ? 0 : index(deep);
         }
@@ -317,6 +319,8 @@ Result<Explanation> explain(const std::vector<Input>& inputs, const AnalyzeOptio
         const KernelAnalysis& kernel = analysis->kernels[k];
         for (std::size_t r = 0; r < kernel.results.size(); ++r) {
             out.kernels.push_back(explain_result(kernel, kernel.results[r], same_result(searched, k, r), request));
+            ExplainedKernel& last = out.kernels.back();
+            if (request.ncu && !last.configs.empty()) { last.ncu = ncu_plan(last.facts, last.resources, last.configs.front().config, kernel.results[r].profile, options.warm_cache); }
         }
     }
     if (const auto added = add_reasons(inputs, options, out); !added) { return tl::unexpected(added.error()); }

@@ -106,6 +106,7 @@ void drop_detail(ConfigResult& config) {
         config.facts->loops.clear();
         config.facts->accesses.clear();
         config.facts->phases.clear();
+        config.facts->executions.clear();
     }
 }
 

@@ -10,6 +10,7 @@
 #include "cli/output.hpp"
 #include "cli/session.hpp"
 #include "flipflop/gate_report.hpp"
+#include "flipflop/html_report.hpp"
 
 namespace flipflop::cli {
 namespace {
@@ -19,6 +20,7 @@ struct AnalyzeArguments {
     LaunchArguments launch;
     OutputArguments output;
     unsigned top{8};
+    std::size_t markdown_limit{kSummaryBytes};
     bool all{}, findings{}, strict{};
 };
 
@@ -26,7 +28,8 @@ void write_format(const Analysis& analysis, const AnalyzeArguments& arguments, c
     switch (destination.format) {
         case Format::json: write_json(analysis, sink); return;
         case Format::csv: sink(csv_report(analysis)); return;
-        case Format::markdown: sink(markdown_report(analysis)); return;
+        case Format::markdown: sink(markdown_report(analysis, arguments.markdown_limit)); return;
+        case Format::html: sink(html_report(analysis, {sources_of(analysis, here(arguments.inputs.front()))})); return;
         case Format::sarif:
         case Format::github: {
             const gate::Snapshot snapshot = gate::take_snapshot(analysis, {});
@@ -63,12 +66,14 @@ int run(const AnalyzeArguments& arguments) {
         complaints.finish();
         return code;
     };
-    const Result<AnalyzeOptions> options = to_analyze_options(arguments.launch);
+    Result<AnalyzeOptions> options = to_analyze_options(arguments.launch);
     if (!options) { return stop(options.error(), kUsageError); }
-    const auto plan = plan_output(arguments.output, {Format::text, Format::json, Format::csv, Format::markdown, Format::sarif, Format::github});
+    const auto plan = plan_output(arguments.output, {Format::text, Format::json, Format::csv, Format::markdown, Format::sarif, Format::github, Format::html});
     if (!plan) { return stop(plan.error(), kUsageError); }
     if (const Result<void> kept = keep_inputs(*plan, arguments.inputs); !kept) { return stop(kept.error(), kUsageError); }
 
+    options->listing = wants(*plan, Format::html);
+    options->source_text = source_reader(here(arguments.inputs.front()));
     const std::vector<Input> inputs = read_inputs(arguments.inputs, options->source, complaints);
     if (inputs.empty()) { return complaints.finish(), complaints.input_failure(); }
     const Result<Analysis> analysis = analyze(inputs, *options);
@@ -102,8 +107,10 @@ void add_analyze_command(CLI::App& app, CommandResult& result) {
     command->add_option("--block", arguments->launch.blocks, "exactly this block, repeatable; without it the space is searched")
         ->allow_extra_args(false)->type_name("X[,Y[,Z]]")->group("Launch");
     add_launch_options(*command, arguments->launch);
-    add_output_options(*command, arguments->output, "text, json, csv, markdown, sarif or github");
+    add_output_options(*command, arguments->output, "text, json, csv, markdown, html, sarif or github");
     command->add_option("--top", arguments->top, "rows of the kept table")->type_name("N")->group("Output");
+    command->add_option("--markdown-limit", arguments->markdown_limit, "most bytes of a Markdown report: 900000 for a step summary (default), 64000 for a comment")
+        ->type_name("N")->group("Output");
     command->add_flag("--all", arguments->all, "every launchable configuration")->group("Output");
     command->add_flag("--findings", arguments->findings, "every finding")->group("Output");
     command->add_flag("--strict", arguments->strict, "warnings and unknown instructions count as errors (exit 3)")->group("Output");

@@ -30,12 +30,13 @@ int run(BaselineArguments& arguments, const CLI::App& command) {
         if (!policy) { return stop(policy.error(), kUsageError); }
         arguments.launch.gpus = policy->gpus;
     }
-    const Result<AnalyzeOptions> options = to_analyze_options(arguments.launch);
+    Result<AnalyzeOptions> options = to_analyze_options(arguments.launch);
     if (!options) { return stop(options.error(), kUsageError); }
     arguments.output.formats = {"json"};
     const auto plan = plan_output(arguments.output, {Format::json});
     if (!plan) { return stop(plan.error(), kUsageError); }
     int code = kDone;
+    options->source_text = source_reader(here(arguments.inputs.front()));
     const std::optional<Analysis> analysis = analyze_for_gate(arguments.inputs, *options, complaints, code);
     if (!analysis) { return complaints.finish(), code; }
     // A baseline of half of the inputs would pass what it does not hold.

@@ -9,6 +9,7 @@
 #include "cli/gate_session.hpp"
 #include "cli/output.hpp"
 #include "flipflop/gate_report.hpp"
+#include "flipflop/html_report.hpp"
 
 namespace flipflop::cli {
 namespace {
@@ -33,6 +34,7 @@ void write_format(const gate::CheckReport& report, const gate::Snapshot& head, c
     switch (destination.format) {
         case Format::json: write_json(report, head, sink); return;
         case Format::markdown: sink(markdown_report(report)); return;
+        case Format::html: sink(html_report(report, head)); return;
         case Format::sarif:
         case Format::github: {
             const std::string fallback = !policy.file.empty() ? policy.file : !arguments.baseline.empty() ? arguments.baseline : arguments.inputs.front();
@@ -87,7 +89,7 @@ int run(CheckArguments& arguments, const CLI::App& command) {
         complaints.finish();
         return code;
     };
-    const auto plan = plan_output(arguments.output, {Format::text, Format::json, Format::markdown, Format::sarif, Format::github});
+    const auto plan = plan_output(arguments.output, {Format::text, Format::json, Format::markdown, Format::sarif, Format::github, Format::html});
     if (!plan) { return stop(plan.error(), kUsageError); }
     const Result<gate::Policy> policy = load_policy(arguments.policy, arguments.inputs.front(), complaints);
     if (!policy) { return stop(policy.error(), kUsageError); }
@@ -99,11 +101,13 @@ int run(CheckArguments& arguments, const CLI::App& command) {
     }
     std::vector<std::string> described = given_launch_options(command);
     if (const auto completed = complete_launch(arguments, *policy, base, described); !completed) { return stop(completed.error(), kUsageError); }
-    const Result<AnalyzeOptions> options = to_analyze_options(arguments.launch);
+    Result<AnalyzeOptions> options = to_analyze_options(arguments.launch);
     if (!options) { return stop(options.error(), kUsageError); }
 
     int code = kDone;
+    options->source_text = source_reader(here(arguments.inputs.front()));
     const std::optional<Analysis> analysis = analyze_for_gate(arguments.inputs, *options, complaints, code);
+    options->source_text = nullptr;   // the sources at hand are head's, not the base's
     if (!analysis) { return complaints.finish(), code; }
     std::optional<Analysis> base_analysis;
     if (!arguments.bases.empty()) {
@@ -112,7 +116,8 @@ int run(CheckArguments& arguments, const CLI::App& command) {
         base = gate::take_snapshot(*base_analysis, described);
     }
     const gate::Snapshot head = gate::take_snapshot(*analysis, described);
-    const gate::CheckReport report = gate::check(base ? &*base : nullptr, head, *policy, check_options(arguments, *policy));
+    gate::CheckReport report = gate::check(base ? &*base : nullptr, head, *policy, check_options(arguments, *policy));
+    report.yearly = gate::yearly_of(report, *policy);
     complaints.say(report.warnings);
     for (const Destination& destination : *plan) {
         const Result<void> written = write_report(destination, [&](const TextSink& sink) { write_format(report, head, *policy, arguments, destination, sink); });
@@ -144,7 +149,7 @@ void add_check_command(CLI::App& app, CommandResult& result) {
     command->add_option("--block", arguments->launch.blocks, "the team's own block (the first of several)")
         ->allow_extra_args(false)->type_name("X[,Y[,Z]]")->group("Launch");
     add_launch_options(*command, arguments->launch);
-    add_output_options(*command, arguments->output, "text, json, markdown, sarif or github");
+    add_output_options(*command, arguments->output, "text, json, markdown, html, sarif or github");
     command->add_flag("--strict", arguments->strict, "warnings and unknown instructions count as errors (exit 3)")->group("Output");
     command->callback([arguments, command, &result] {
         arguments->launch.source.flags = result.compiler_flags;

@@ -70,11 +70,12 @@ int run(DiffArguments& arguments, const CLI::App& command) {
     }
     std::vector<std::string> described = given_launch_options(command);
     if (const auto completed = complete_launch(arguments, *policy, file, described); !completed) { return stop(completed.error(), kUsageError); }
-    const Result<AnalyzeOptions> options = to_analyze_options(arguments.launch);
+    Result<AnalyzeOptions> options = to_analyze_options(arguments.launch);
     if (!options) { return stop(options.error(), kUsageError); }
     for (std::size_t i = 0; i < 2; ++i) {
         if (from_file[i]) { continue; }
         int code = kDone;
+        options->source_text = i == 1 ? source_reader(here(*paths[i])) : nullptr;   // the sources at hand are head's
         sides[i].analysis = analyze_for_gate({*paths[i]}, *options, complaints, code);
         if (!sides[i].analysis) { return complaints.finish(), code; }
         sides[i].snapshot = gate::take_snapshot(*sides[i].analysis, described);
@@ -85,7 +86,8 @@ int run(DiffArguments& arguments, const CLI::App& command) {
     check_options.kernels = arguments.launch.kernels;
     check_options.fail_on = arguments.fail_on == "error" ? std::optional(Severity::error) : arguments.fail_on == "warning" ? std::optional(Severity::warning)
                           : arguments.fail_on == "note" ? std::optional(Severity::note) : std::nullopt;
-    const gate::CheckReport report = gate::check(&sides[0].snapshot, sides[1].snapshot, *policy, check_options);
+    gate::CheckReport report = gate::check(&sides[0].snapshot, sides[1].snapshot, *policy, check_options);
+    report.yearly = gate::yearly_of(report, *policy);
     const std::vector<gate::KernelDiff> diffs = gate::explain_changes(report);
     for (const Destination& destination : *plan) {
         const Result<void> written = write_report(destination, [&](const TextSink& sink) {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/gate_session.hpp"
 #include "cli/launch_options.hpp"
 #include "cli/output.hpp"
 #include "cli/session.hpp"
@@ -18,7 +19,7 @@ struct ExplainArguments {
     std::string block, versus, why_not;
     LaunchArguments launch;
     OutputArguments output;
-    bool strict{};
+    bool ncu{}, strict{};
 };
 
 Result<ExplainRequest> to_request(const ExplainArguments& arguments) {
@@ -31,6 +32,7 @@ Result<ExplainRequest> to_request(const ExplainArguments& arguments) {
         if (!dim) { return tl::unexpected(dim.error()); }
         asked.out = *dim;
     }
+    request.ncu = arguments.ncu;
     return request;
 }
 
@@ -41,7 +43,7 @@ int run(const ExplainArguments& arguments) {
         complaints.finish();
         return code;
     };
-    const Result<AnalyzeOptions> options = to_analyze_options(arguments.launch);
+    Result<AnalyzeOptions> options = to_analyze_options(arguments.launch);
     if (!options) { return stop(options.error(), kUsageError); }
     const Result<ExplainRequest> request = to_request(arguments);
     if (!request) { return stop(request.error(), kUsageError); }
@@ -49,6 +51,7 @@ int run(const ExplainArguments& arguments) {
     if (!plan) { return stop(plan.error(), kUsageError); }
     if (const Result<void> kept = keep_inputs(*plan, {arguments.input}); !kept) { return stop(kept.error(), kUsageError); }
 
+    options->source_text = source_reader(here(arguments.input));
     const std::vector<Input> inputs = read_inputs({arguments.input}, options->source, complaints);
     if (inputs.empty()) { return complaints.finish(), complaints.input_failure(); }
     const Result<Explanation> explanation = explain(inputs, *options, *request);
@@ -92,6 +95,7 @@ void add_explain_command(CLI::App& app, CommandResult& result) {
     command->add_option("--block", arguments->block, "the configuration to explain; without it the recommended one")->type_name("X[,Y[,Z]]")->group("Launch");
     command->add_option("--versus", arguments->versus, "set it beside this one")->type_name("X[,Y[,Z]]")->group("Launch");
     command->add_option("--why-not", arguments->why_not, "say why this one is not recommended")->type_name("X[,Y[,Z]]")->group("Launch");
+    command->add_flag("--ncu", arguments->ncu, "the Nsight Compute metrics that confirm each fact, with the values predicted, and one command that measures them")->group("Output");
     add_launch_options(*command, arguments->launch);
     add_output_options(*command, arguments->output, "text or json");
     command->add_flag("--strict", arguments->strict, "warnings count as errors (exit 3)")->group("Output");

@@ -134,6 +134,21 @@ std::vector<std::string> gpu_ids(const gate::Snapshot& snapshot) {
     return ids;
 }
 
+std::function<std::optional<std::string>(const std::string&, const std::string&)> source_reader(gate::Repository repository) {
+    return [repository = std::move(repository)](const std::string& file, const std::string& module) { return gate::source_text(repository, file, module); };
+}
+
+std::map<std::string, std::string> sources_of(const Analysis& analysis, const gate::Repository& repository) {
+    std::map<std::string, std::string> sources;
+    for (const KernelAnalysis& kernel : analysis.kernels) {
+        for (const std::string& file : kernel.listing.files) {
+            if (sources.contains(file)) { continue; }
+            if (std::optional<std::string> text = gate::source_text(repository, file, kernel.facts.module)) { sources.emplace(file, std::move(*text)); }
+        }
+    }
+    return sources;
+}
+
 std::string today() {
     std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
     if (const std::string epoch = variable("SOURCE_DATE_EPOCH"); !epoch.empty()) {

@@ -2,6 +2,8 @@
 // inputs as the gate needs it, and where the policy comes from.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +34,11 @@ void add_policy_options(CLI::App& command, PolicyArguments& arguments);
 /// The repository around the working directory.
 [[nodiscard]] gate::Repository here(const std::string& fallback);
 [[nodiscard]] std::vector<std::string> gpu_ids(const gate::Snapshot& snapshot);
+
+/// AnalyzeOptions::source_text: files inside the repository only, whatever a .loc says.
+[[nodiscard]] std::function<std::optional<std::string>(const std::string&, const std::string&)> source_reader(gate::Repository repository);
+/// The texts of the source files that listings name, by that name: of files inside the repository only, whatever a .loc says.
+[[nodiscard]] std::map<std::string, std::string> sources_of(const Analysis& analysis, const gate::Repository& repository);
 
 /// Today in UTC, or the day of SOURCE_DATE_EPOCH: "2026-12-01".
 [[nodiscard]] std::string today();

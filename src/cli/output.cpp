@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 6> kFormats{"text", "json", "csv", "markdown", "sarif", "github"};
+constexpr std::array<std::string_view, 7> kFormats{"text", "json", "csv", "markdown", "sarif", "github", "html"};
 
 Diagnostic usage(std::string id, std::string message, std::string help = {}) {
     Diagnostic d;
@@ -176,6 +176,10 @@ Result<std::vector<Destination>> plan_output(const OutputArguments& arguments, c
         if (std::optional<Diagnostic> complaint = check_writable(plan[i].file)) { return tl::unexpected(std::move(*complaint)); }
     }
     return plan;
+}
+
+bool wants(const std::vector<Destination>& plan, Format format) {
+    return std::any_of(plan.begin(), plan.end(), [&](const Destination& destination) { return destination.format == format; });
 }
 
 Result<void> keep_inputs(const std::vector<Destination>& plan, const std::vector<std::string>& inputs) {

@@ -17,7 +17,7 @@ class App;
 
 namespace flipflop::cli {
 
-enum class Format : std::uint8_t { text, json, csv, markdown, sarif, github };
+enum class Format : std::uint8_t { text, json, csv, markdown, sarif, github, html };
 
 /// The options as given.
 struct OutputArguments {
@@ -38,6 +38,8 @@ void add_output_options(CLI::App& command, OutputArguments& arguments, std::stri
 /// What is to be written where. At most one report goes to standard output; without any --format it is text. FF0773: an
 /// unknown format or two reports for one place. FF0774: a destination that cannot be written.
 [[nodiscard]] Result<std::vector<Destination>> plan_output(const OutputArguments& arguments, const std::vector<Format>& supported);
+
+[[nodiscard]] bool wants(const std::vector<Destination>& plan, Format format);
 
 /// FF0774 where a report would take the place of something that is read.
 [[nodiscard]] Result<void> keep_inputs(const std::vector<Destination>& plan, const std::vector<std::string>& inputs);

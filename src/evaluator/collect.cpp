@@ -319,12 +319,16 @@ void Collector::totals(LaunchFacts& facts) const {
     for (const auto& [key, c] : counts_) keys.push_back(key);
     std::sort(keys.begin(), keys.end());
     double lanes = 0, weighted = 0, doubtful = 0;
+    std::size_t instructions = 0;
+    for (const FunctionProgram& f : p_.functions) instructions = std::max(instructions, f.first_instruction + f.code->ir.function->instructions.size());
+    facts.executions.assign(instructions, 0);
     for (const u32 key : keys) {
         const Page::Count& c = counts_.at(key);
         const Unit& u = p_.units[key % units];
         for (const auto& [k, n] : u.classes) facts.thread_ops[k] += c.lanes * n;
         for (const auto& [k, n] : u.machine) facts.thread_machine_ops[k] += c.lanes * n;
         facts.warp_instructions += c.warps * u.instructions;
+        for (const u32 i : u.members) facts.executions[p_.functions[u.function].first_instruction + i] += c.warps;
         facts.tensor_fma += c.warps * u.tensor_fma;
         lanes += c.lanes * u.instructions;
         weighted += c.warps * u.instructions;

@@ -135,6 +135,7 @@ private:
         u.tensor_fma += table.tensor_fma[instruction];
         add_duty(u, instruction);
         ++u.instructions;
+        u.members.push_back(instruction);
     }
 
     void add_duty(Unit& u, u32 instruction) {

@@ -86,6 +86,7 @@ struct Unit {
     u32 function{}, block{};
     std::vector<std::pair<u32, std::uint16_t>> classes, machine;   ///< (index, how many)
     u32 instructions{};
+    std::vector<u32> members;                ///< indices into the function's instructions
     double tensor_fma{};
     std::uint8_t role{};                     ///< RoleDuty bits of its instructions
     bool has_barrier{};                      ///< it ends with a barrier that waits for the whole block

@@ -34,7 +34,12 @@ public:
     void add_findings(const KernelRecord& record, const KernelCheck* check) {
         if (record.result == nullptr) { return; }
         std::vector<const Finding*> findings;
+        std::map<const Finding*, std::string> answered;   // by a comment in the source
         for (const Finding& finding : record.result->findings) { findings.push_back(&finding); }
+        for (const SuppressedFinding& suppressed : record.result->suppressed) {
+            findings.push_back(&suppressed.finding);
+            answered[&suppressed.finding] = suppressed.reason;
+        }
         // The ordinal counts along the code, so that costs may change order without a new fingerprint.
         std::vector<const Finding*> along = findings;
         std::stable_sort(along.begin(), along.end(), [](const Finding* a, const Finding* b) { return std::tie(a->rule, a->ptx_line) < std::tie(b->rule, b->ptx_line); });
@@ -59,12 +64,19 @@ public:
             alert.cost_us = finding->cost_us;
             alert.cost_mj = finding->cost_mj;
             alert.fingerprint = fingerprint_of(finding->rule, record, ordinal[finding]);
-            if (check != nullptr) {
+            const auto answer = answered.find(finding);
+            alert.in_source = answer != answered.end();
+            if (check != nullptr && !alert.in_source) {
                 std::uint32_t& left = fresh[finding->rule];   // which of them is new is not known: the costliest are taken
                 alert.state = left > 0 ? "new" : "unchanged";
                 left -= left > 0;
             }
-            if (waived[finding->rule]) { alert.suppressed = waiver_reason(record, finding->rule); }
+            if (alert.in_source) {
+                alert.suppressed = answer->second;
+                alert.state = check != nullptr ? "unchanged" : "";
+            } else if (waived[finding->rule]) {
+                alert.suppressed = waiver_reason(record, finding->rule);
+            }
             place(alert, record, finding->source, finding->ptx_line);
             add(std::move(alert));
         }

@@ -245,10 +245,31 @@ void read_rules(const toml::table& root, Policy& policy) {
     }
 }
 
+EnergyPolicy energy_of(const toml::table& table) {
+    only_known_keys(table, "in [energy]", {"launches_per_day", "grams_co2e_per_kwh", "price_per_kwh", "currency", "calls"});
+    EnergyPolicy energy;
+    const toml::node* const launches = table.get("launches_per_day");
+    if (launches == nullptr) { throw Wrong{place(table), "[energy] says nothing of how often kernels run", "launches_per_day = 1000000"}; }
+    energy.launches_per_day = number_of(*launches, "launches_per_day");
+    if (const auto* node = table.get("grams_co2e_per_kwh")) { energy.grams_co2e_per_kwh = number_of(*node, "grams_co2e_per_kwh"); }
+    if (const auto* node = table.get("price_per_kwh")) { energy.price_per_kwh = number_of(*node, "price_per_kwh"); }
+    if (const auto* node = table.get("currency")) { energy.currency = text_of(*node, "currency"); }
+    each_table(table, "calls", [&](const toml::table& entry) {
+        only_known_keys(entry, "in [[energy.calls]]", {"match", "calls"});
+        EnergyPolicy::Calls calls;
+        if (const auto* node = entry.get("match")) { calls.match = pattern_of(*node); }
+        const toml::node* const count = entry.get("calls");
+        if (count == nullptr) { throw Wrong{place(entry), "'calls' is missing", "calls = 12"}; }
+        calls.calls = number_of(*count, "calls");
+        energy.calls.push_back(std::move(calls));
+    });
+    return energy;
+}
+
 Policy policy_of(const toml::table& root, const std::string& name) {
     Policy policy;
     policy.file = name;
-    only_known_keys(root, "in a policy", {"gpu", "fail_on", "thresholds", "budgets", "waivers", "rules"});
+    only_known_keys(root, "in a policy", {"gpu", "fail_on", "thresholds", "budgets", "waivers", "rules", "energy"});
     if (const auto* node = root.get("gpu")) { policy.gpus = texts_of(*node, "gpu"); }
     if (const auto* node = root.get("fail_on")) {
         const std::string word = text_of(*node, "fail_on");
@@ -260,6 +281,11 @@ Policy policy_of(const toml::table& root, const std::string& name) {
     each_table(root, "budgets", [&](const toml::table& t) { policy.budgets.push_back(budget_of(t)); });
     each_table(root, "waivers", [&](const toml::table& t) { policy.waivers.push_back(waiver_of(t, policy.warnings, name)); });
     read_rules(root, policy);
+    if (const auto* node = root.get("energy")) {
+        const toml::table* const table = node->as_table();
+        if (table == nullptr) { throw Wrong{place(*node), "'energy' is a table", "[energy] and below it launches_per_day = 1000000"}; }
+        policy.energy = energy_of(*table);
+    }
     return policy;
 }
 

@@ -1,5 +1,7 @@
 // From the paths that compilers leave in PTX to files that a reader of the repository can open.
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <system_error>
 
 #include "flipflop/gate.hpp"
@@ -33,6 +35,10 @@ std::string in_repository(const Repository& repository, const std::string& path,
 /// "lib.a(member.o)#2.compute_80" -> "lib.a"
 std::string file_of(const std::string& module) { return module.substr(0, module.find_first_of("(#")); }
 
+std::string folder_of(const Repository& repository, const std::string& module) {
+    return (fs::path(repository.working_directory) / fs::path(file_of(module)).parent_path()).string();
+}
+
 /// A name alone, so that nothing of the machine and no way upwards is in it.
 std::string last_part(const std::string& path) {
     const std::string name = fs::path(path).filename().string();
@@ -55,9 +61,21 @@ Repository find_repository(const std::string& working_directory, const std::stri
     return repository;
 }
 
+std::optional<std::string> source_text(const Repository& repository, const std::string& file, const std::string& module) {
+    constexpr std::uintmax_t kMostBytes = 4U << 20U;
+    const std::string found = in_repository(repository, file, folder_of(repository, module));
+    if (found.empty()) { return std::nullopt; }
+    const fs::path path = fs::path(repository.root) / found;
+    std::error_code error;
+    if (fs::file_size(path, error) > kMostBytes || error) { return std::nullopt; }
+    std::ifstream stream(path, std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(stream), {}};
+    return stream.bad() ? std::nullopt : std::optional(std::move(text));
+}
+
 RepositoryPlace locate(const Repository& repository, const std::optional<SourceLine>& source, const std::string& module, std::uint32_t ptx_line) {
     const std::string ptx = file_of(module);
-    const std::string beside = (fs::path(repository.working_directory) / fs::path(ptx).parent_path()).string();
+    const std::string beside = folder_of(repository, module);
     if (source) {
         if (std::string file = in_repository(repository, source->file, beside); !file.empty()) { return {std::move(file), std::max(source->line, 1U)}; }
     }

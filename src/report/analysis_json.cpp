@@ -88,10 +88,7 @@ void write_recommendation(JsonWriter& json, const std::optional<Recommendation>&
     json.end_object();
     report::write_reasons(json, r.reasons);
     json.strings("caveats", r.caveats);
-    json.key("sensitivity");
-    json.begin_array(true);
-    for (const Sensitivity& sensitivity : r.sensitivity) {
-        json.begin_object();
+    json.objects("sensitivity", r.sensitivity, [&](const Sensitivity& sensitivity) {
         json.member("name", sensitivity.name);
         json.member_or_null("low", sensitivity.low);
         json.member_or_null("high", sensitivity.high);
@@ -103,9 +100,7 @@ void write_recommendation(JsonWriter& json, const std::optional<Recommendation>&
         json.member("time_us_low", sensitivity.time_us_low);
         json.member("time_us_high", sensitivity.time_us_high);
         json.member("changes_answer", sensitivity.changes_answer);
-        json.end_object();
-    }
-    json.end_array();
+    });
     json.member("across_cases", nullptr);
     json.end_object();
 }
@@ -128,14 +123,12 @@ void write_result(JsonWriter& json, const KernelResult& result) {
     write_recommendation(json, result.recommendation);
     json.member_or_null("no_recommendation", result.no_recommendation);
     report::write_findings(json, result.findings);
+    report::write_suppressed(json, result.suppressed);
     json.end_object();
 }
 
 void write_loops(JsonWriter& json, const KernelFacts& facts) {
-    json.key("loops");
-    json.begin_array(true);
-    for (const LoopDescription& loop : facts.loops) {
-        json.begin_object();
+    json.objects("loops", facts.loops, [&](const LoopDescription& loop) {
         json.member("id", loop.id);
         json.member("ptx_line", loop.ptx_line);
         report::write_source(json, loop.source);
@@ -143,25 +136,18 @@ void write_loops(JsonWriter& json, const KernelFacts& facts) {
         json.member("parent", loop.parent && *loop.parent < facts.loops.size()
                                   ? std::optional(facts.loops[*loop.parent].id)
                                   : std::nullopt);
-        json.end_object();
-    }
-    json.end_array();
+    });
 }
 
 void write_accesses(JsonWriter& json, const KernelFacts& facts) {
-    json.key("accesses");
-    json.begin_array(true);
-    for (const AccessDescription& access : facts.accesses) {
-        json.begin_object();
+    json.objects("accesses", facts.accesses, [&](const AccessDescription& access) {
         json.member("ptx_line", access.ptx_line);
         report::write_source(json, access.source);
         json.member("op", access.op);
         json.member("space", to_string(access.space));
         json.member("bytes_per_lane", access.bytes_per_lane);
         json.member_or_null("function", access.function);
-        json.end_object();
-    }
-    json.end_array();
+    });
 }
 
 void write_kernel(JsonWriter& json, const KernelAnalysis& kernel) {

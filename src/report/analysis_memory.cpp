@@ -44,6 +44,18 @@ const ConfigResult* headline_config(const KernelResult& result) {
     return best;
 }
 
+std::string headline_sentence(const KernelResult& result, const ConfigResult& config) {
+    constexpr double kNewsShare = 0.05;      // of the time: what costs less is no headline
+    const TimeEstimate& time = config.predicted->time;
+    std::string sentence = fmt::format("Bound by {}.", bound_words(time.bound_by));
+    const auto costly = std::max_element(result.findings.begin(), result.findings.end(),
+                                         [](const Finding& a, const Finding& b) { return a.cost_us.value_or(0) < b.cost_us.value_or(0); });
+    if (costly != result.findings.end() && costly->cost_us.value_or(0) > kNewsShare * time.total.value) {
+        sentence += fmt::format(" Costliest: {} ({}).", printable(costly->message), time_text(*costly->cost_us));
+    }
+    return sentence;
+}
+
 std::string accesses_text(const KernelFacts& facts, const KernelResult& result, const TextStyle& style) {
     const ConfigResult* const config = headline_config(result);
     if (config == nullptr || !config->facts || facts.accesses.empty()) { return {}; }

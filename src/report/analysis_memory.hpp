@@ -13,6 +13,9 @@ inline constexpr std::size_t kBriefLines = 6;
 /// The configuration that the headline speaks of: today's launch, else the recommended one, else the first that runs.
 [[nodiscard]] const ConfigResult* headline_config(const KernelResult& result);
 
+/// What binds it, and the finding that costs most where it costs enough to be news. Printable.
+[[nodiscard]] std::string headline_sentence(const KernelResult& result, const ConfigResult& config);
+
 /// What each memory instruction does in the headline's configuration, costliest first.
 [[nodiscard]] std::string accesses_text(const KernelFacts& facts, const KernelResult& result, const TextStyle& style);
 /// The loops' trip counts there; only with --detail full.

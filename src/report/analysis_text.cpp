@@ -13,7 +13,6 @@ namespace {
 
 using namespace report;
 
-constexpr double kNewsShare = 0.05;         ///< of the time: what costs less is no headline
 constexpr double kLeastCostUs = 0.01;       ///< costs below these are not printed
 constexpr double kLeastCostMj = 0.001;
 constexpr double kNewsBytes = 10e3;         ///< DRAM traffic below that is none
@@ -76,14 +75,7 @@ std::string headline(const KernelResult& result, const TextStyle& style) {
     const ConfigResult* const config = headline_config(result);
     if (config == nullptr) { return {}; }
     const TimeEstimate& time = config->predicted->time;
-    std::string sentence = fmt::format("Bound by {}.", bound_words(time.bound_by));
-    // The finding that costs most, where it costs enough to be news.
-    const auto costly = std::max_element(result.findings.begin(), result.findings.end(),
-                                         [](const Finding& a, const Finding& b) { return a.cost_us.value_or(0) < b.cost_us.value_or(0); });
-    if (costly != result.findings.end() && costly->cost_us.value_or(0) > kNewsShare * time.total.value) {
-        sentence += fmt::format(" Costliest: {} ({}).", printable(costly->message), time_text(*costly->cost_us));
-    }
-    std::string out = paint(wrap(sentence, style.width, 0), Mark::strong, style.color) + "\n";
+    std::string out = paint(wrap(headline_sentence(result, *config), style.width, 0), Mark::strong, style.color) + "\n";
     std::string prediction = fmt::format("Predicted {} at {}{}; this launch cannot take less than {}",
         time_with_interval(time.total.value, time.interval), dim_text(config->block),
         config->is_current ? " (today's launch)" : config->recommended ? " (recommended)" : "", time_text(time.floor.value));
@@ -369,6 +361,7 @@ std::string findings_text(const KernelResult& result, const TextStyle& style) {
         out += paint(wrap("  " + line, style.width, 8), mark, style.color) + "\n";
         if (!finding.help.empty() && helped.insert(finding.help).second) { out += wrap("        " + printable(finding.help), style.width, 8) + "\n"; }
     }
+    if (!result.suppressed.empty()) { out += fmt::format("  {} ignored by comments in the source; the JSON report has {}\n", result.suppressed.size(), result.suppressed.size() == 1 ? "it" : "them"); }
     if (out.empty()) { return {}; }
     const std::size_t more = result.findings.size() - spoken;
     return fmt::format("Findings{}\n", more ? fmt::format(" ({} more: --findings)", more) : "") + out;

@@ -37,29 +37,19 @@ void write_kernel_head(JsonWriter& json, const gate::KernelCheck& kernel) {
     json.begin_array(true);
     for (const gate::Change& change : kernel.changes) { write_change(json, change); }
     json.end_array();
-    json.key("new_findings");
-    json.begin_array(true);
-    for (const gate::NewFinding& finding : kernel.new_findings) {
-        json.begin_object();
+    json.objects("new_findings", kernel.new_findings, [&](const gate::NewFinding& finding) {
         json.member("rule", finding.rule);
         json.member("severity", to_string(finding.severity));
         json.member("count", finding.count);
         json.member("verdict", to_string(finding.verdict));
-        json.end_object();
-    }
-    json.end_array();
+    });
 }
 
 void write_notes(JsonWriter& json, const std::vector<gate::Note>& notes) {
-    json.key("notes");
-    json.begin_array(true);
-    for (const gate::Note& note : notes) {
-        json.begin_object();
+    json.objects("notes", notes, [&](const gate::Note& note) {
         json.member("kind", note.kind);
         json.member("message", note.message);
-        json.end_object();
-    }
-    json.end_array();
+    });
 }
 
 }  // namespace report
@@ -69,10 +59,7 @@ void write_json(const gate::CheckReport& check, const gate::Snapshot& head, cons
     json.begin_object(true);
     json.member("schema", "flipflop.check/1");
     report::write_tool(json);
-    json.key("used");
-    json.begin_object();
-    json.member("ptxas", head.ptxas);
-    json.end_object();
+    report::write_used(json, {{"ptxas", head.ptxas}});
     json.member_or_null("base", check.base_origin);
     json.member("verdict", check.fail ? "fail" : "pass");
     json.key("kernels");
@@ -83,11 +70,8 @@ void write_json(const gate::CheckReport& check, const gate::Snapshot& head, cons
         json.end_object();
     }
     json.end_array();
-    json.key("waivers");
-    json.begin_array(true);
-    for (const gate::WaiverUse& use : check.waivers) {
+    json.objects("waivers", check.waivers, [&](const gate::WaiverUse& use) {
         const gate::Waiver& waiver = *use.waiver;
-        json.begin_object();
         json.member("match", waiver.match);
         json.member_or_null("gpu", waiver.gpu);
         json.member_or_null("metric", waiver.metric ? to_string(*waiver.metric) : std::string_view());
@@ -97,10 +81,9 @@ void write_json(const gate::CheckReport& check, const gate::Snapshot& head, cons
         json.member_or_null("expires", waiver.expires);
         json.member("used", use.used);
         json.member("expired", use.expired);
-        json.end_object();
-    }
-    json.end_array();
+    });
     report::write_notes(json, check.notes);
+    report::write_yearly(json, check.yearly);
     json.end_object();
     json.finish();
 }

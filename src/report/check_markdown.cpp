@@ -80,6 +80,11 @@ std::string markdown_report(const gate::CheckReport& report) {
         const std::size_t left_out = add_rows(out, folded, gpus);
         out += left_out_text(left_out) + "\n</details>\n";
     }
+    if (report.yearly) {
+        std::string yearly = "\n" + plain(yearly_sentence(*report.yearly)) + " Assumed: ";
+        for (std::size_t i = 0; i < report.yearly->assumptions.size(); ++i) { yearly += (i == 0 ? "" : "; ") + plain(report.yearly->assumptions[i]); }
+        if (out.size() + yearly.size() + kReserve <= kMost) { out += yearly + ".\n"; }
+    }
     std::size_t notes = 0;
     std::string text;
     for (const gate::Note& note : report.notes) {

@@ -26,8 +26,6 @@ void write_notes(JsonWriter& json, const std::vector<gate::Note>& notes);
 [[nodiscard]] std::string limit_text(const gate::Change& change);
 /// The demangled name, safe on any surface: printable, and nothing that a CI runner would take as a command.
 [[nodiscard]] std::string safe_name(const gate::KernelCheck& kernel);
-/// printable(), and neither "::" at a line's start nor "##[" anywhere (GitHub's runner reads both as commands).
-[[nodiscard]] std::string safe_text(std::string_view text);
 /// Worst first; equal ones by name.
 [[nodiscard]] std::vector<const gate::KernelCheck*> worst_first(const gate::CheckReport& report);
 /// "axpy on A100, case small"
@@ -39,5 +37,14 @@ void write_notes(JsonWriter& json, const std::vector<gate::Note>& notes);
 [[nodiscard]] std::string kernel_changes_text(const gate::KernelCheck& kernel, bool several_gpus, const TextStyle& style);
 /// "2 regressed, 1 uncertain, 197 as before"
 [[nodiscard]] std::string counts_text(const gate::CheckReport& report);
+
+/// "In a year: +1.2 kWh, +0.4 EUR, +0.5 kg CO2e."
+[[nodiscard]] std::string yearly_sentence(const gate::Yearly& yearly);
+[[nodiscard]] std::string kwh_text(const gate::YearlyChange& entry);
+[[nodiscard]] std::string cost_text(const gate::YearlyAmount& amount, std::string_view currency);
+[[nodiscard]] std::string co2e_text(const gate::YearlyAmount& amount);
+/// The sentence, a line a kernel, and every assumption; empty where the policy asks for none.
+[[nodiscard]] std::string yearly_text(const gate::CheckReport& report, const TextStyle& style);
+void write_yearly(JsonWriter& json, const std::optional<gate::Yearly>& yearly);
 
 }  // namespace flipflop::report

@@ -64,14 +64,7 @@ std::string limit_text(const Change& change) {
     return out;
 }
 
-std::string safe_text(std::string_view text) {
-    std::string out = printable(text);
-    for (std::size_t at = out.find("##["); at != std::string::npos; at = out.find("##[", at)) { out.replace(at, 3, "# #["); }
-    if (out.starts_with("::")) { out.insert(0, "."); }
-    return out;
-}
-
-std::string safe_name(const gate::KernelCheck& kernel) { return safe_text(kernel.demangled.empty() ? kernel.name : kernel.demangled); }
+std::string safe_name(const gate::KernelCheck& kernel) { return printable(kernel.demangled.empty() ? kernel.name : kernel.demangled); }
 
 std::vector<const gate::KernelCheck*> worst_first(const gate::CheckReport& report) {
     std::vector<const gate::KernelCheck*> order;
@@ -97,8 +90,8 @@ bool several_gpus(const gate::CheckReport& report) {
 
 std::string where_text(const gate::KernelCheck& kernel, bool gpus) {
     std::string out = safe_name(kernel);
-    if (gpus) { out += " on " + safe_text(kernel.gpu); }
-    if (!kernel.case_name.empty()) { out += ", case " + safe_text(kernel.case_name); }
+    if (gpus) { out += " on " + printable(kernel.gpu); }
+    if (!kernel.case_name.empty()) { out += ", case " + printable(kernel.case_name); }
     return out;
 }
 
@@ -128,7 +121,7 @@ std::string kernel_changes_text(const gate::KernelCheck& kernel, bool gpus, cons
     const bool fails = kernel.fails();
     std::string out = paint(fails ? "FAIL" : std::string(to_string(kernel.status)), fails ? Mark::bad : Mark::plain, style.color) + "  " +
                       paint(where_text(kernel, gpus), Mark::strong, style.color);
-    if (!kernel.renamed_from.empty()) { out += " (was " + safe_text(kernel.renamed_from) + ")"; }
+    if (!kernel.renamed_from.empty()) { out += " (was " + printable(kernel.renamed_from) + ")"; }
     out += "\n";
     Table table;
     using Align = Table::Align;
@@ -140,16 +133,16 @@ std::string kernel_changes_text(const gate::KernelCheck& kernel, bool gpus, cons
         const std::string limit = limit_text(change);
         table.row({std::string(metric_words(change.metric)), change.budget ? "" : metric_text(change.metric, change.base), change.budget ? "" : "->", metric_text(change.metric, change.head),
                    change_words(change), std::string(change.budget && change.verdict == gate::Verdict::regressed ? "over budget" : to_string(change.verdict)),
-                   change.why.empty() || !said.insert(change.why).second ? (limit.empty() ? "" : (change.budget ? limit : "limit " + limit)) : safe_text(change.why)},
+                   change.why.empty() || !said.insert(change.why).second ? (limit.empty() ? "" : (change.budget ? limit : "limit " + limit)) : printable(change.why)},
                   mark_of(change.verdict));
     }
     out += table.text(6, style.color);
     for (const gate::NewFinding& finding : kernel.new_findings) {
         // A new kernel's findings are all new; only those that the gate looks at are news.
         if (kernel.base == nullptr && finding.verdict == gate::Verdict::ok) { continue; }
-        std::string line = fmt::format("      {} new {} {}{}", finding.count, safe_text(finding.rule), to_string(finding.severity), finding.count == 1 ? "" : "s");
+        std::string line = fmt::format("      {} new {} {}{}", finding.count, printable(finding.rule), to_string(finding.severity), finding.count == 1 ? "" : "s");
         if (finding.verdict == gate::Verdict::waived) { line += " (waived)"; }
-        if (finding.candidates.size() == 1) { line += ": " + safe_text(finding.candidates.front()->message); }
+        if (finding.candidates.size() == 1) { line += ": " + printable(finding.candidates.front()->message); }
         out += wrap(line, style.width, 8) + "\n";
     }
     return out;
@@ -182,7 +175,7 @@ std::string boards_text(const gate::CheckReport& report) {
         boards.insert(kernel.gpu);
     }
     std::string out = fmt::format("{} kernel{}", names.size(), names.size() == 1 ? "" : "s");
-    if (boards.size() == 1) { return out + " on " + safe_text(*boards.begin()); }
+    if (boards.size() == 1) { return out + " on " + printable(*boards.begin()); }
     return out + fmt::format(" on {} GPUs", boards.size());
 }
 
@@ -198,8 +191,9 @@ std::string text_report(const gate::CheckReport& report, const TextStyle& style)
         const bool shown = kernel->rank() <= 2 || (kernel->rank() == 3 && !quiet);
         if (shown) { out += kernel_changes_text(*kernel, gpus, style) + "\n"; }
     }
-    for (const gate::Note& note : report.notes) { out += wrap("note: " + safe_text(note.message), style.width, 6) + "\n"; }
+    for (const gate::Note& note : report.notes) { out += wrap("note: " + printable(note.message), style.width, 6) + "\n"; }
     if (!report.notes.empty()) { out += "\n"; }
+    out += yearly_text(report, style);
     return out + fmt::format("{}: {}: {}\n", verdict, boards_text(report), counts_text(report));
 }
 

@@ -30,35 +30,19 @@ void write_side(JsonWriter& json, std::string_view name, const std::optional<Acc
 }
 
 void write_terms(JsonWriter& json, std::string_view name, const std::vector<gate::TermDelta>& terms) {
-    json.key(name);
-    json.begin_array(true);
-    for (const gate::TermDelta& term : terms) {
-        json.begin_object();
+    json.objects(name, terms, [&](const gate::TermDelta& term) {
         json.member("path", term.path);
         json.member("unit", term.unit);
         json.member("base", term.base);
         json.member("head", term.head);
         json.member("delta", term.delta);
-        json.end_object();
-    }
-    json.end_array();
+    });
 }
 
 void write_finding_list(JsonWriter& json, std::string_view name, const std::vector<const Finding*>& findings) {
-    json.key(name);
-    json.begin_array(true);
-    for (const Finding* finding : findings) {
-        json.begin_object();
-        json.member("rule", finding->rule);
-        json.member("severity", to_string(finding->severity));
-        json.member("message", finding->message);
-        json.member("ptx_line", finding->ptx_line);
-        write_source(json, finding->source);
-        json.member("cost_us", finding->cost_us);
-        json.member("cost_mj", finding->cost_mj);
-        json.end_object();
-    }
-    json.end_array();
+    json.objects(name, findings, [&](const Finding* finding) {
+        write_finding(json, *finding);
+    });
 }
 
 void write_kernel(JsonWriter& json, const KernelDiff& diff) {
@@ -68,27 +52,17 @@ void write_kernel(JsonWriter& json, const KernelDiff& diff) {
     json.member("explained", diff.explained);
     write_terms(json, "time_terms", diff.time_terms);
     write_terms(json, "energy_terms", diff.energy_terms);
-    json.key("accesses");
-    json.begin_array(true);
-    for (const gate::AccessDelta& access : diff.accesses) {
-        json.begin_object();
+    json.objects("accesses", diff.accesses, [&](const gate::AccessDelta& access) {
         json.member("op", access.op);
         json.member("space", access.space);
         write_side(json, "base", access.base);
         write_side(json, "head", access.head);
-        json.end_object();
-    }
-    json.end_array();
-    json.key("instructions");
-    json.begin_array(true);
-    for (const gate::ClassDelta& change : diff.instructions) {
-        json.begin_object();
+    });
+    json.objects("instructions", diff.instructions, [&](const gate::ClassDelta& change) {
         json.member("class", change.name);
         json.member("base", change.base);
         json.member("head", change.head);
-        json.end_object();
-    }
-    json.end_array();
+    });
     write_finding_list(json, "findings_new", diff.fresh);
     write_finding_list(json, "findings_gone", diff.gone);
     json.end_object();
@@ -111,7 +85,7 @@ std::string side_text(const std::optional<AccessSide>& side) {
     if (side->sectors_per_request) { out += fmt::format(", {} sectors", significant(*side->sectors_per_request)); }
     if (side->wavefronts_per_request) { out += fmt::format(", {} wavefronts", significant(*side->wavefronts_per_request)); }
     if (side->requests) { out += fmt::format(", {} requests", count_text(*side->requests)); }
-    return safe_text(out);
+    return printable(out);
 }
 
 std::string details_text(const KernelDiff& diff, const TextStyle& style) {
@@ -134,8 +108,8 @@ std::string details_text(const KernelDiff& diff, const TextStyle& style) {
         mix += fmt::format("{}{} {} -> {}", mix.empty() ? "" : ", ", change.name, count_text(change.base), count_text(change.head));
     }
     if (!mix.empty()) { out += wrap("      executed: " + mix, style.width, 8) + "\n"; }
-    for (const Finding* finding : diff.gone) { out += wrap(fmt::format("      gone: {} {}", finding->rule, safe_text(finding->message)), style.width, 8) + "\n"; }
-    for (const Finding* finding : diff.fresh) { out += wrap(fmt::format("      new: {} {}", finding->rule, safe_text(finding->message)), style.width, 8) + "\n"; }
+    for (const Finding* finding : diff.gone) { out += wrap(fmt::format("      gone: {} {}", finding->rule, printable(finding->message)), style.width, 8) + "\n"; }
+    for (const Finding* finding : diff.fresh) { out += wrap(fmt::format("      new: {} {}", finding->rule, printable(finding->message)), style.width, 8) + "\n"; }
     return out;
 }
 
@@ -146,10 +120,7 @@ void write_diff(const gate::CheckReport& report, const std::vector<KernelDiff>& 
     json.begin_object(true);
     json.member("schema", "flipflop.diff/1");
     write_tool(json);
-    json.key("used");
-    json.begin_object();
-    json.member("ptxas", head.ptxas);
-    json.end_object();
+    write_used(json, {{"ptxas", head.ptxas}});
     json.member("base", report.base_origin);
     json.member("head", head.origin);
     json.member("verdict", report.fail ? "fail" : "pass");
@@ -158,6 +129,7 @@ void write_diff(const gate::CheckReport& report, const std::vector<KernelDiff>& 
     for (const KernelDiff& diff : diffs) { write_kernel(json, diff); }
     json.end_array();
     write_notes(json, report.notes);
+    write_yearly(json, report.yearly);
     json.end_object();
     json.finish();
 }
@@ -171,13 +143,13 @@ std::string text_report(const gate::CheckReport& report, const std::vector<Kerne
         const auto found = std::find_if(diffs.begin(), diffs.end(), [&](const KernelDiff& d) { return d.check == kernel; });
         out += kernel_changes_text(*kernel, gpus, style);
         if (found != diffs.end()) {
-            if (!found->summary.empty()) { out += wrap("      " + safe_text(found->summary), style.width, 6) + "\n"; }
+            if (!found->summary.empty()) { out += wrap("      " + printable(found->summary), style.width, 6) + "\n"; }
             out += details_text(*found, style);
         }
         out += "\n";
     }
-    for (const gate::Note& note : report.notes) { out += wrap("note: " + safe_text(note.message), style.width, 6) + "\n"; }
-    return out + (report.notes.empty() ? "" : "\n") + counts_text(report) + "\n";
+    for (const gate::Note& note : report.notes) { out += wrap("note: " + printable(note.message), style.width, 6) + "\n"; }
+    return out + (report.notes.empty() ? "" : "\n") + yearly_text(report, style) + counts_text(report) + "\n";
 }
 
 }  // namespace flipflop

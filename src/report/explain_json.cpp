@@ -32,17 +32,34 @@ void write_comparison(JsonWriter& json, const Comparison& comparison) {
     json.member("energy_ratio_high", comparison.energy_ratio_high);
     json.member_or_null("verdict", comparison.verdict);
     report::write_reasons(json, comparison.reasons);
-    json.key("changes");
-    json.begin_array(true);
-    for (const TermChange& change : comparison.changes) {
-        json.begin_object();
+    json.objects("changes", comparison.changes, [&](const TermChange& change) {
         json.member("path", change.path);
         json.member("unit", change.unit);
         json.member("value", change.value);
         json.member("other", change.other);
-        json.end_object();
+    });
+    json.end_object();
+}
+
+void write_ncu(JsonWriter& json, const std::optional<NcuPlan>& plan) {
+    json.key("ncu");
+    if (!plan) {
+        json.value(nullptr);
+        return;
     }
-    json.end_array();
+    json.begin_object(true);
+    json.member_or_null("command", plan->command);
+    json.member_or_null("unsupported", plan->unsupported);
+    json.objects("metrics", plan->metrics, [&](const NcuMetric& metric) {
+        json.member("metric", metric.metric);
+        json.member("unit", metric.unit);
+        json.member("fact", metric.fact);
+        json.member("predicted", metric.predicted);
+        json.member("low", metric.low);
+        json.member("high", metric.high);
+        json.member_or_null("note", metric.note);
+    });
+    json.strings("not_covered", plan->not_covered);
     json.end_object();
 }
 
@@ -77,6 +94,7 @@ void write_kernel(JsonWriter& json, const ExplainedKernel& kernel) {
     json.end_array();
     json.strings("why_not", kernel.why_not);
     report::write_findings(json, kernel.findings);
+    write_ncu(json, kernel.ncu);
     json.end_object();
 }
 

@@ -1,9 +1,11 @@
 // The text of `explain`: the tree of terms, the path that decides it marked, beside other configurations where asked.
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/core.h>
 
 #include "flipflop/explain.hpp"
+#include "report/explain_prose.hpp"
 #include "report/text_format.hpp"
 
 namespace flipflop {
@@ -131,9 +133,31 @@ std::string comparison_text(const ExplainedKernel& kernel, const Comparison& com
     return out + (table.empty() ? "" : "  terms that differ\n" + table.text(4, style.color));
 }
 
+std::string ncu_value(const NcuMetric& metric) {
+    if (!metric.predicted) { return "unknown"; }
+    if (metric.low && metric.high) { return with_interval(*metric.predicted, *metric.low, *metric.high); }
+    return *metric.predicted >= 1000 && *metric.predicted < 1e15 ? grouped(static_cast<std::uint64_t>(std::llround(*metric.predicted))) : significant(*metric.predicted, 4);
+}
+
+std::string ncu_text(const NcuPlan& plan, const TextStyle& style) {
+    if (plan.metrics.empty()) { return wrap("Nsight Compute: " + printable(plan.unsupported) + ".", style.width, 2) + "\n"; }
+    Table table;
+    table.column("metric");
+    table.column("predicted", Table::Align::right);
+    table.column("unit");
+    table.column("what it confirms");
+    for (const NcuMetric& metric : plan.metrics) {
+        table.row({printable(metric.metric), ncu_value(metric), printable(metric.unit), printable(metric.note.empty() ? metric.fact : metric.fact + " (" + metric.note + ")")});
+    }
+    std::string out = "Measured by Nsight Compute\n" + table.text(2, style.color);
+    for (const std::string& missing : plan.not_covered) { out += wrap("  not measured: " + printable(missing) + ".", style.width, 4) + "\n"; }
+    return out + "  one command for all of them, from the launch that is meant:\n    " + printable(plan.command) + "\n";
+}
+
 std::string kernel_text(const ExplainedKernel& kernel, const TextStyle& style) {
     std::string out = paint(kernel_name(kernel.facts), Mark::strong, style.color) + " on " + printable(kernel.gpu_name.empty() ? kernel.gpu : kernel.gpu_name) + "\n";
     for (const ExplainedConfig& explained : kernel.configs) { out += summary_text(explained, style); }
+    if (const std::string prose = explain_prose(kernel, style); !prose.empty()) { out += "\n" + prose; }
     if (!kernel.why_not.empty()) {
         out += "\nWhy not\n";
         for (const std::string& reason : kernel.why_not) { out += wrap("  - " + printable(reason), style.width, 4) + "\n"; }
@@ -144,10 +168,11 @@ std::string kernel_text(const ExplainedKernel& kernel, const TextStyle& style) {
         const std::string tree = tree_text(kernel.configs.front(), second, style);
         if (!tree.empty()) { out += "\nTerms (> marks the path that decides the value)\n" + tree; }
     }
+    if (kernel.ncu) { out += "\n" + ncu_text(*kernel.ncu, style); }
     if (!kernel.assumptions.empty()) {
         std::string assumed;
         for (const Assumption& a : kernel.assumptions) { assumed += fmt::format("{}{} = {} ({})", assumed.empty() ? "" : "; ", a.name, a.value, a.reason); }
-        out += "\n" + wrap("Assumed: " + printable(assumed) + ".", style.width, 2) + "\n";
+        out += "\n" + wrap("Assumed: " + with_short_parameters(assumed, kernel.facts) + ".", style.width, 2) + "\n";
     }
     return out;
 }

@@ -47,22 +47,17 @@ void write_traffic(JsonWriter& json, const ConfigResult& config) {
 }
 
 void write_loops(JsonWriter& json, const ConfigResult& config) {
-    json.key("loops");
     if (!config.full_detail || !config.facts) {
-        json.value(nullptr);
+        json.member("loops", nullptr);
         return;
     }
-    json.begin_array();
-    for (const LoopFacts& loop : config.facts->loops) {
-        json.begin_object();
+    json.objects("loops", config.facts->loops, [&](const LoopFacts& loop) {
         json.member("trip_count_mean", loop.trip_mean);
         json.member("trip_count_min", loop.trip_min);
         json.member("trip_count_max", loop.trip_max);
         json.member("basis", to_string(loop.basis));
         json.member_or_null("why", loop.why);
-        json.end_object();
-    }
-    json.end_array();
+    }, false);
 }
 
 /// The contract's words for how well an access is known: exact, sampled, unknown.
@@ -71,14 +66,11 @@ std::string_view access_basis(const AccessFacts& access) {
 }
 
 void write_accesses(JsonWriter& json, const ConfigResult& config) {
-    json.key("accesses");
     if (!config.full_detail || !config.facts) {
-        json.value(nullptr);
+        json.member("accesses", nullptr);
         return;
     }
-    json.begin_array();
-    for (const AccessFacts& access : config.facts->accesses) {
-        json.begin_object();
+    json.objects("accesses", config.facts->accesses, [&](const AccessFacts& access) {
         json.member("requests", access.requests);
         json.member("requests_assumed", access.requests_assumed);
         json.member("sectors_per_request", access.sectors_per_request);
@@ -89,9 +81,7 @@ void write_accesses(JsonWriter& json, const ConfigResult& config) {
         json.member("stride_bytes", access.stride_bytes);
         json.member("basis", access_basis(access));
         json.member_or_null("why", access.why);
-        json.end_object();
-    }
-    json.end_array();
+    }, false);
 }
 
 /// Beside the contract's keys: what the warps of a specialised kernel do. Null where all do the same.

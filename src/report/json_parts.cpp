@@ -109,19 +109,14 @@ void write_dim3_or_null(JsonWriter& json, const std::optional<Dim3>& dim) {
 }
 
 void write_diagnostics(JsonWriter& json, const std::vector<Diagnostic>& diagnostics, std::string_view name) {
-    json.key(name);
-    json.begin_array(true);
-    for (const Diagnostic& diagnostic : diagnostics) {
-        json.begin_object();
+    json.objects(name, diagnostics, [&](const Diagnostic& diagnostic) {
         json.member("id", diagnostic.id);
         json.member("severity", to_string(diagnostic.severity));
         json.member("line", diagnostic.at.line ? std::optional(diagnostic.at.line) : std::nullopt);
         json.member("column", diagnostic.at.column ? std::optional(diagnostic.at.column) : std::nullopt);
         json.member("message", diagnostic.message);
         json.member_or_null("help", diagnostic.help);
-        json.end_object();
-    }
-    json.end_array();
+    });
 }
 
 void write_bounds(JsonWriter& json, const LaunchBounds& bounds) {
@@ -171,25 +166,15 @@ void write_parameters(JsonWriter& json, const std::vector<ParameterFacts>& param
         json.member("type", parameter.type);
         json.member("bytes", parameter.bytes);
         json.member("kind", kinds[static_cast<std::size_t>(parameter.kind)]);
-        json.key("fields");
-        json.begin_array();
-        for (const ParameterField& field : parameter.fields) {
-            json.begin_object();
+        json.objects("fields", parameter.fields, [&](const ParameterField& field) {
             json.member("offset", field.offset);
             json.member("type", field.type);
             json.member("kind", kinds[static_cast<std::size_t>(field.kind)]);
-            json.end_object();
-        }
-        json.end_array();
-        json.key("uses");
-        json.begin_array();
-        for (const ParameterUse& use : parameter.uses) {
-            json.begin_object();
+        }, false);
+        json.objects("uses", parameter.uses, [&](const ParameterUse& use) {
             json.member("what", use.what);
             json.member("ptx_line", use.ptx_line);
-            json.end_object();
-        }
-        json.end_array();
+        }, false);
         if (values) {
             const bool known = i < values->size();
             write_scalar(json, "value", known ? (*values)[i].value : std::string());
@@ -216,48 +201,44 @@ void write_mix(JsonWriter& json, const StaticMix& mix) {
 }
 
 void write_assumptions(JsonWriter& json, const std::vector<Assumption>& assumptions) {
-    json.key("assumptions");
-    json.begin_array(true);
-    for (const Assumption& assumption : assumptions) {
-        json.begin_object();
+    json.objects("assumptions", assumptions, [&](const Assumption& assumption) {
         json.member("name", assumption.name);
         write_scalar(json, "value", assumption.value);
         json.member("reason", assumption.reason);
         json.member("could_change", assumption.could_change);
-        json.end_object();
-    }
-    json.end_array();
+    });
 }
 
 void write_reasons(JsonWriter& json, const std::vector<Reason>& reasons) {
-    json.key("reasons");
-    json.begin_array(true);
-    for (const Reason& reason : reasons) {
-        json.begin_object();
+    json.objects("reasons", reasons, [&](const Reason& reason) {
         json.member("what", reason.what);
         json.member("delta_us", reason.delta_us);
         json.member("delta_mj", reason.delta_mj);
-        json.end_object();
-    }
-    json.end_array();
+    });
+}
+
+void write_finding(JsonWriter& json, const Finding& finding) {
+    json.member("rule", finding.rule);
+    json.member("severity", to_string(finding.severity));
+    json.member("message", finding.message);
+    json.member("ptx_line", finding.ptx_line ? std::optional(finding.ptx_line) : std::nullopt);
+    write_source(json, finding.source);
+    json.member("cost_us", finding.cost_us);
+    json.member("cost_mj", finding.cost_mj);
+    json.member_or_null("help", finding.help);
 }
 
 void write_findings(JsonWriter& json, const std::vector<Finding>& findings) {
-    json.key("findings");
-    json.begin_array(true);
-    for (const Finding& finding : findings) {
-        json.begin_object();
-        json.member("rule", finding.rule);
-        json.member("severity", to_string(finding.severity));
-        json.member("message", finding.message);
-        json.member("ptx_line", finding.ptx_line ? std::optional(finding.ptx_line) : std::nullopt);
-        write_source(json, finding.source);
-        json.member("cost_us", finding.cost_us);
-        json.member("cost_mj", finding.cost_mj);
-        json.member_or_null("help", finding.help);
-        json.end_object();
-    }
-    json.end_array();
+    json.objects("findings", findings, [&](const Finding& finding) {
+        write_finding(json, finding);
+    });
+}
+
+void write_suppressed(JsonWriter& json, const std::vector<SuppressedFinding>& findings) {
+    json.objects("suppressed", findings, [&](const SuppressedFinding& suppressed) {
+        write_finding(json, suppressed.finding);
+        json.member("reason", suppressed.reason);
+    });
 }
 
 }  // namespace flipflop::report

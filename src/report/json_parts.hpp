@@ -25,7 +25,9 @@ void write_class_counts(JsonWriter& json, std::string_view name, const ClassCoun
 void write_mix(JsonWriter& json, const StaticMix& mix);
 void write_assumptions(JsonWriter& json, const std::vector<Assumption>& assumptions);
 void write_reasons(JsonWriter& json, const std::vector<Reason>& reasons);
+void write_finding(JsonWriter& json, const Finding& finding);   ///< its keys, inside an object that is open
 void write_findings(JsonWriter& json, const std::vector<Finding>& findings);
+void write_suppressed(JsonWriter& json, const std::vector<SuppressedFinding>& findings);
 void write_config(JsonWriter& json, const ConfigResult& config);
 void write_term(JsonWriter& json, const Term& term);
 

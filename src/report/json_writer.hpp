@@ -53,6 +53,18 @@ public:
     /// A text that is empty when it is not known.
     void member_or_null(std::string_view name, std::string_view text);
     void strings(std::string_view name, const std::vector<std::string>& texts);
+    /// A list of objects: `write` fills one, inside its braces. `lines`: one a line.
+    template <class List, class Write>
+    void objects(std::string_view name, const List& list, Write&& write, bool lines = true) {
+        key(name);
+        begin_array(lines);
+        for (const auto& item : list) {
+            begin_object();
+            write(item);
+            end_object();
+        }
+        end_array();
+    }
 
     /// Ends the document with a newline and hands the rest to the sink.
     void finish();

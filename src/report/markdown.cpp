@@ -56,7 +56,7 @@ std::string recommendation(const KernelResult& result) {
     return out + (r.reasons.empty() && r.caveats.empty() ? "" : "\n");
 }
 
-std::string result_text(const KernelResult& result) {
+std::string result_text(const KernelResult& result, bool details) {
     std::string out = fmt::format("### {}{}\n\n", plain(result.profile.name.empty() ? result.gpu : result.profile.name),
                                   result.case_name.empty() ? "" : ", case " + plain(result.case_name));
     if (!result.code.compatible) { out += "Cannot run there: " + plain(result.code.why_not) + "\n\n"; }
@@ -76,13 +76,17 @@ std::string result_text(const KernelResult& result) {
     }
     if (hidden > 0) { out += fmt::format("{} more configurations were ranked and not kept.\n\n", hidden); }
     out += recommendation(result);
-    for (const Finding& finding : result.findings) {
+    constexpr std::size_t kBrief = 3;
+    const std::size_t told = details ? result.findings.size() : std::min(kBrief, result.findings.size());
+    for (std::size_t i = 0; i < told; ++i) {
+        const Finding& finding = result.findings[i];
         out += fmt::format("- **{}** {}: {}", plain(finding.rule), code(place_text(finding.source, finding.ptx_line)), plain(finding.message));
         if (finding.cost_us) { out += fmt::format(", costs {}", time_text(*finding.cost_us)); }
         out += "\n";
     }
+    if (told < result.findings.size()) { out += fmt::format("- {} more findings\n", result.findings.size() - told); }
     if (!result.findings.empty()) { out += "\n"; }
-    if (!result.assumptions.empty()) {
+    if (details && !result.assumptions.empty()) {
         out += fmt::format("<details><summary>{} assumptions</summary>\n\n", result.assumptions.size());
         for (const Assumption& a : result.assumptions) { out += fmt::format("- {} = {} ({})\n", plain(a.name), plain(a.value), plain(a.reason)); }
         out += "\n</details>\n\n";
@@ -90,19 +94,65 @@ std::string result_text(const KernelResult& result) {
     return out;
 }
 
+std::string kernel_text(const KernelAnalysis& kernel, bool details) {
+    const KernelFacts& facts = kernel.facts;
+    std::string out = fmt::format("## {}\n\n", code(kernel_name(facts)));
+    out += fmt::format("{}, {} instructions, {}\n\n", code(facts.source ? place_text(facts.source, 0) : facts.module), facts.instructions,
+                       facts.mix.unknown_share > 0 ? percent(facts.mix.unknown_share) + " unknown" : "all known");
+    for (const KernelResult& result : kernel.results) { out += result_text(result, details); }
+    return out;
+}
+
+/// One line, for a kernel whose section does not fit.
+std::string line_text(const KernelAnalysis& kernel) {
+    std::string out = "- " + code(elide(kernel_name(kernel.facts), 100));
+    for (const KernelResult& result : kernel.results) {
+        const std::string board = plain(result.profile.name.empty() ? result.gpu : result.profile.name);
+        const auto best = std::find_if(result.configs.begin(), result.configs.end(), [](const ConfigResult& c) { return c.recommended; });
+        out += best != result.configs.end() && best->predicted ? fmt::format("; {}: {}, {}", board, dim_text(best->block), time_with_interval(best->predicted->time.total.value, best->predicted->time.interval))
+                                                               : fmt::format("; {}: nothing recommended", board);
+    }
+    return out + "\n";
+}
+
+/// The kernels that did not fit as a line each, as long as these do.
+std::string lines_text(const Analysis& analysis, std::size_t first, std::size_t room) {
+    constexpr std::size_t kReserve = 200;
+    std::string out = fmt::format("## {} more kernels\n\nTheir sections did not fit here; `--kernel` chooses, `--format json` has all.\n\n", analysis.kernels.size() - first);
+    for (std::size_t i = first; i < analysis.kernels.size(); ++i) {
+        const std::string line = line_text(analysis.kernels[i]);
+        if (out.size() + line.size() + kReserve > room) { return out + fmt::format("- and {} more\n", analysis.kernels.size() - i); }
+        out += line;
+    }
+    return out;
+}
+
 }  // namespace
 
-std::string markdown_report(const Analysis& analysis) {
-    std::string out;
-    for (const KernelAnalysis& kernel : analysis.kernels) {
-        const KernelFacts& facts = kernel.facts;
-        out += fmt::format("## {}\n\n", code(kernel_name(facts)));
-        out += fmt::format("{}, {} instructions, {}\n\n", code(facts.source ? place_text(facts.source, 0) : facts.module), facts.instructions,
-                           facts.mix.unknown_share > 0 ? percent(facts.mix.unknown_share) + " unknown" : "all known");
-        for (const KernelResult& result : kernel.results) { out += result_text(result); }
+std::string markdown_report(const Analysis& analysis, std::size_t most) {
+    constexpr std::size_t kLine = 160;       // about what a kernel takes in the list of those that do not fit
+    for (const bool details : {true, false}) {
+        std::string out;
+        std::size_t written = 0;
+        for (const KernelAnalysis& kernel : analysis.kernels) {
+            const std::string section = kernel_text(kernel, details);
+            const std::size_t left = analysis.kernels.size() - written - 1;
+            // Room is kept for the rest as lines, but never more than half of it.
+            if (out.size() + section.size() + (left > 0 ? std::min(most / 2, 400 + left * kLine) : 0) > most) { break; }
+            out += section;
+            ++written;
+        }
+        if (written == analysis.kernels.size() || !details) {
+            if (!details) {
+                const std::string note = "Assumptions, and findings beyond three a kernel, are left out so that this fits; `--format json` has all.\n\n";
+                if (out.size() + note.size() < most) { out += note; }
+            }
+            if (written < analysis.kernels.size()) { out += lines_text(analysis, written, most - std::min(most, out.size())); }
+            while (out.ends_with("\n\n")) { out.pop_back(); }
+            return out;
+        }
     }
-    while (out.ends_with("\n\n")) { out.pop_back(); }
-    return out;
+    return {};
 }
 
 }  // namespace flipflop

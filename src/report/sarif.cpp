@@ -105,7 +105,7 @@ void write_result(JsonWriter& json, const gate::Alert& alert, std::size_t rule_i
         json.key("suppressions");
         json.begin_array();
         json.begin_object();
-        json.member("kind", "external");
+        json.member("kind", alert.in_source ? "inSource" : "external");
         json.member("justification", report::printable(alert.suppressed));
         json.end_object();
         json.end_array();

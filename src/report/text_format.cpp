@@ -15,6 +15,29 @@ std::size_t display_width(std::string_view text) {
         std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
+namespace {
+
+/// Marks that reorder what a reader sees (U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069) and the two odd line ends
+/// (U+2028, U+2029): three bytes each in UTF-8.
+bool reorders(std::string_view rest) {
+    if (rest.size() < 3 || rest[0] != '\xE2') { return false; }
+    const auto middle = static_cast<unsigned char>(rest[1]);
+    const auto last = static_cast<unsigned char>(rest[2]);
+    if (middle == 0x80) { return last == 0x8E || last == 0x8F || (last >= 0xA8 && last <= 0xAE); }
+    return middle == 0x81 && last >= 0xA6 && last <= 0xA9;
+}
+
+/// GitHub's runner takes "::" at a line's start (after blanks) and "##[" anywhere for a command, on both streams.
+void disarm_commands(std::string& text) {
+    for (std::size_t at = text.find("##["); at != std::string::npos; at = text.find("##[", at)) { text.replace(at, 3, "# #["); }
+    for (std::size_t at = text.find("::"); at != std::string::npos; at = text.find("::", at + 2)) {
+        if (at == 0 || text[at - 1] == ' ') { text.insert(at++, "."); }
+    }
+    if (text.starts_with(':')) { text.insert(0, "."); }   // what follows may begin with the second one
+}
+
+}  // namespace
+
 std::string printable(std::string_view text) {
     std::string out = valid_utf8(text);
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -23,8 +46,11 @@ std::string printable(std::string_view text) {
             out[i] = '?';
         } else if (c == 0xC2 && i + 1 < out.size() && static_cast<unsigned char>(out[i + 1]) < 0xA0) {
             out.replace(i, 2, "?");  // C1 controls: 0x9B is a terminal's CSI
+        } else if (reorders(std::string_view(out).substr(i))) {
+            out.replace(i, 3, "?");
         }
     }
+    disarm_commands(out);
     return out;
 }
 
@@ -257,6 +283,33 @@ std::string bound_words(std::string_view bound_by) {
     }};
     const auto* const found = std::find_if(table.begin(), table.end(), [&](const Words& w) { return w.id == bound_by; });
     return found != table.end() ? std::string(found->words) : printable(bound_by);
+}
+
+std::string share_words(std::string_view id) {
+    struct Words { std::string_view id, words; };
+    constexpr std::array<Words, 16> table{{
+        {"launch", "launch overhead"},
+        {"chains", "waiting for latency"},
+        {"start", "starting blocks"},
+        {"block_issue", "issuing blocks"},
+        {"block_issue.cycles", "issuing blocks"},
+        {"dram", "DRAM"},
+        {"l2", "L2"},
+        {"l1", "L1"},
+        {"shared", "shared memory"},
+        {"atomic", "atomics"},
+        {"idle", "idle board"},
+        {"awake", "awake chip"},
+        {"sms", "active SMs"},
+        {"operations", "operations"},
+        {"tensor", "tensor cores"},
+        {"pipe.lsu", "loads and stores"},
+    }};
+    const auto* const found = std::find_if(table.begin(), table.end(), [&](const Words& w) { return w.id == id; });
+    if (found != table.end()) { return std::string(found->words); }
+    if (!id.starts_with("pipe.")) { return printable(id); }
+    std::string words = bound_words(id.substr(5));
+    return words.starts_with("the ") ? words.substr(4) : words;
 }
 
 std::string with_short_parameters(std::string_view text, const KernelFacts& facts) {

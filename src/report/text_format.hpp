@@ -15,7 +15,8 @@ namespace flipflop::report {
 /// Columns a terminal needs for UTF-8 text (one a code point; our texts hold no wide or combining characters).
 [[nodiscard]] std::size_t display_width(std::string_view text);
 
-/// Text from an input made safe for a terminal: control characters become '?', broken UTF-8 U+FFFD.
+/// Text from an input made safe for a terminal and for a CI's log: control characters and marks that reorder text become '?',
+/// broken UTF-8 U+FFFD, and what GitHub's runner would take for a command is taken apart.
 [[nodiscard]] std::string printable(std::string_view text);
 
 /// At most `width` columns; what is cut from the middle is shown as "...".
@@ -63,6 +64,8 @@ struct Unit {
 [[nodiscard]] std::string registers_text(const Resources& resources, const std::map<std::string, std::optional<std::string>>& used);
 /// What binds a launch, in words: "dram" -> "DRAM bandwidth".
 [[nodiscard]] std::string bound_words(std::string_view bound_by);
+/// A part of the time or the energy (flipflop/charts.hpp), in words: "pipe.fp32" -> "fp32 pipe", "chains" -> "waiting for latency".
+[[nodiscard]] std::string share_words(std::string_view id);
 /// "param_2" for "KERNEL_param_2" wherever it stands in `text`; printable.
 [[nodiscard]] std::string with_short_parameters(std::string_view text, const KernelFacts& facts);
 /// The demangled name where there is one.

@@ -78,6 +78,7 @@ TEST_CASE("Places: the source where it is in the repository, else the PTX, else 
     for (const std::string outside : {"../../secret.cu", "/etc/passwd", "link.cu", "../link.cu", "nowhere.cu", "", "../.."}) {
         INFO(outside);
         CHECK(place(outside).file == "build/k.ptx");
+        CHECK(!gate::source_text(repo, outside, "k.ptx"));   // nor is it read
         CHECK(place(outside).line == 40);
     }
     CHECK(place((folder.path / "secret.cu").string(), "/elsewhere/lib.a(k.o)#2").file == "flipflop.toml");

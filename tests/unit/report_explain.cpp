@@ -99,3 +99,22 @@ TEST_CASE("explain's text sets two configurations side by side and marks what de
     CHECK(text.find("\n       latency") != std::string::npos);
     CHECK(text.find("GA100 whitepaper") != std::string::npos);
 }
+
+TEST_CASE("explain says in sentences what bounds a launch, why, and what a change would gain", "[report][explain]") {
+    Explanation explanation = sample_explanation();
+    ExplainedKernel& kernel = explanation.kernels[0];
+    Finding dear{"FF101", Severity::warning, "uncoalesced store at transpose.cu:9", 57, SourceLine{"src/transpose.cu", 9}, 50.0, 7.0, "swap the index order"};
+    Finding cheap = dear;
+    cheap.rule = "FF105";
+    cheap.cost_us = 0.1;
+    kernel.findings = {cheap, dear};
+    const std::string text = text_report(explanation, TextStyle{});
+    CHECK(text.find("Bound by L2 bandwidth. Of 212 µs: 64 % bandwidth, 36 % latency.") != std::string::npos);   // 0.8 and 0.6 of a 2-norm
+    CHECK(text.find("FF101 uncoalesced store at transpose.cu:9: would gain 50 µs (24 %), 7 mJ") != std::string::npos);
+    CHECK(text.find("swap the index order") != std::string::npos);
+    CHECK(text.find("FF105") == std::string::npos);
+    kernel.findings.clear();
+    CHECK(text_report(explanation, TextStyle{}).find("No rule sees a change") != std::string::npos);
+    kernel.configs.clear();
+    CHECK(text_report(explanation, TextStyle{}).find("What to change") == std::string::npos);
+}
