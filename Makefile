@@ -4,15 +4,15 @@
 #   make test      the same set-up, then every test        (WERROR=1: warnings are errors)
 #   make asan      the unit tests under ASan and UBSan, with clang
 #   make bench     benchmarks: the parts, then whole runs
-#   make fuzz      every fuzz target for FUZZ_SECONDS (600) in all
-#   make corpus    `inspect` over the libraries of the CUDA toolkit that are on this machine
+#   make fuzz      every fuzz target for its share of FUZZ_SECONDS (1800: ten minutes each)
+#   make corpus    `inspect` over the CUDA libraries of this machine, held against a plain search of their PTX
 #   make format    clang-format over our sources; make tidy: clang-tidy
 #   make install   PREFIX=/usr/local;  make package: a Debian package
 
 SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 WERROR ?= 0
-FUZZ_SECONDS ?= 600
+FUZZ_SECONDS ?= 1800
 PREFIX ?= /usr/local
 
 on_off = $(if $(filter 1 yes on ON,$(1)),ON,OFF)
@@ -64,8 +64,8 @@ fuzz:
 
 corpus: setup-build
 	@cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release $(launcher) >/dev/null
-	@cmake --build build -j $(JOBS) --target flipflop
-	@python3 tools/corpus.py build/flipflop
+	@cmake --build build -j $(JOBS) --target flipflop print_check
+	@python3 tools/corpus.py build/flipflop --print-check build/print_check
 
 format:
 	clang-format-19 -i $(sources)

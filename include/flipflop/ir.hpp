@@ -83,6 +83,7 @@ struct KernelIr {
 
 /// Builds the IR of one function with a body. Linear in its size; no recursion. A branch to a missing label was a parse
 /// error already and ends the block as an exit would.
-[[nodiscard]] KernelIr build_ir(const ptx::Module& module, const ptx::Function& function);
+/// `with_dominators` false leaves the two dominator fields of the blocks empty.
+[[nodiscard]] KernelIr build_ir(const ptx::Module& module, const ptx::Function& function, bool with_dominators = true);
 
 }  // namespace flipflop
