@@ -45,6 +45,7 @@ void make_blocks(KernelIr& ir) {
         for (const std::uint32_t t : targets) leader[std::min(t, count)] = true;
     }
     ir.block_of.resize(count);
+    ir.blocks.reserve(static_cast<std::size_t>(std::count(leader.begin(), leader.end() - 1, true)));
     for (std::uint32_t i = 0; i < count; ++i) {
         if (leader[i]) {
             ir.blocks.emplace_back();

@@ -35,6 +35,11 @@ void append_escaped(std::string& out, std::string_view text) {
     constexpr std::string_view hex = "0123456789abcdef";
     out += '"';
     for (std::size_t i = 0; i < text.size();) {
+        std::size_t plain = i;   // nearly always all of it
+        while (plain < text.size() && text[plain] >= 0x20 && text[plain] < 0x7F && text[plain] != '"' && text[plain] != '\\') { ++plain; }
+        out += text.substr(i, plain - i);
+        i = plain;
+        if (i == text.size()) { break; }
         const std::size_t length = sequence_length(text, i);
         const auto c = static_cast<unsigned char>(text[i]);
         if (length == 0) {
