@@ -44,8 +44,8 @@ void blank_controls(std::string& line) {
     }
 }
 
-/// Paths, options and file contents come from outside: what could move the cursor or colour a terminal (C0, C1, DEL), and
-/// what is no UTF-8, is written as \xNN.
+}  // namespace
+
 std::string harmless(std::string_view text) {
     std::string out;
     out.reserve(text.size());
@@ -60,8 +60,6 @@ std::string harmless(std::string_view text) {
     }
     return out;
 }
-
-}  // namespace
 
 std::string render(const Diagnostic& diagnostic) {
     std::string out = harmless(diagnostic.file);

@@ -56,6 +56,11 @@ void append_escaped(std::string& out, std::string_view text) {
             out += "\\t";
         } else if (c == '\r') {
             out += "\\r";
+        } else if (length == 2 && c == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0) {   // C1 controls move a terminal too
+            const auto c1 = static_cast<unsigned char>(text[i + 1]);
+            out += "\\u00";
+            out += hex[c1 >> 4U];
+            out += hex[c1 & 15U];
         } else if (c < 0x20 || c == 0x7F) {
             out += "\\u00";
             out += hex[c >> 4U];
