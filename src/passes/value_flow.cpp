@@ -77,7 +77,7 @@ public:
     Flow(const KernelIr& ir, std::vector<Slot>& slots, std::uint32_t first,
          const ParameterLoads& slots_read, const std::function<const std::vector<Slot>*(const ptx::Function&)>& callee)
         : ir_(ir), module_(*ir.module), slots_(slots), first_(first), slots_read_(slots_read), callee_(callee),
-          registers_(ir.function->registers.size()) {}
+          registers_(ir.function->registers.size()), flags_(ir.function->registers.size()) {}
 
     /// Records uses in the slots; the launch's ids that addresses depend on.
     std::uint8_t run() {
@@ -85,7 +85,7 @@ public:
         // Another sweep only where a register changed after it had been read: in loops.
         do {
             changed_ = false;
-            read_.assign(registers_.size(), false);
+            for (std::uint8_t& f : flags_) f &= static_cast<std::uint8_t>(~kRead);
             sweep();
         } while (changed_ && ++sweeps_ < 8);
         for (std::uint32_t i = 0; i < ir_.function->instructions.size(); ++i) record(i);
@@ -96,7 +96,7 @@ public:
 private:
     [[nodiscard]] Dependence of(const Operand& operand) const {
         if (operand.kind == OperandKind::reg || operand.kind == OperandKind::address_reg) {
-            read_[operand.index] = true;
+            flags_[operand.index] |= kRead;
             return registers_[operand.index];
         }
         if (operand.kind == OperandKind::special) {
@@ -131,7 +131,9 @@ private:
         const Dependence joined = join(d, more);
         if (joined.value == d.value && joined.scaled == d.scaled && joined.product == d.product && joined.ids == d.ids) return;
         d = joined;
-        changed_ |= read_[index_of(reg)] != 0;
+        std::uint8_t& flags = flags_[index_of(reg)];
+        changed_ |= (flags & kRead) != 0;
+        flags |= kDepends;
     }
 
     [[nodiscard]] static bool is_constant(const Operand& o) { return o.kind != OperandKind::reg && o.kind != OperandKind::special; }
@@ -178,6 +180,22 @@ private:
         }
     }
 
+    /// Most of a kernel is arithmetic on what no parameter and no id of the launch is part of: told by a byte a register.
+    [[nodiscard]] bool may_depend(std::span<const Operand> operands) const {
+        bool found = false;
+        for (std::size_t k = 1; k < operands.size(); ++k) {
+            switch (operands[k].kind) {
+            case OperandKind::reg: case OperandKind::address_reg:
+                flags_[operands[k].index] |= kRead;
+                found |= (flags_[operands[k].index] & kDepends) != 0;
+                break;
+            case OperandKind::special: case OperandKind::vector: case OperandKind::list: found = true; break;
+            default: break;
+            }
+        }
+        return found;
+    }
+
     void sweep() {
         const auto& code = ir_.function->instructions;
         for (std::uint32_t i = 0; i < code.size(); ++i) {
@@ -198,6 +216,7 @@ private:
             }
             // Of what memory and comparisons give, nothing is known.
             if (form.reads_memory || form.opcode == Opcode::setp || form.opcode == Opcode::set || form.opcode == Opcode::call) continue;
+            if (!may_depend(operands)) continue;
             const auto written = ir_.writes(i);
             if (written.empty()) continue;
             if (form.opcode == Opcode::mov && operands.size() == 2 && operands[1].kind == OperandKind::vector) {
@@ -241,8 +260,15 @@ private:
     void each(std::uint64_t mask, Visit&& visit) {
         for (; mask != 0; mask &= mask - 1) visit(slots_[first_ + static_cast<std::uint32_t>(std::countr_zero(mask))]);
     }
+    /// Each use once a slot, with its first line: whoever has it already is passed over without a look at its list.
     void use(std::uint64_t mask, const char* what, std::uint32_t i) {
-        each(mask, [&](Slot& slot) { slot.add_use(what, ir_.function->instructions[i].line); });
+        if (mask == 0) return;
+        std::uint64_t* known = nullptr;
+        for (auto& [word, slots] : known_uses_)
+            if (word == what) known = &slots;
+        if (known == nullptr) known = &known_uses_.emplace_back(what, 0).second;
+        each(mask & ~*known, [&](Slot& slot) { slot.add_use(what, ir_.function->instructions[i].line); });
+        *known |= mask;
     }
 
     void record_comparison(std::uint32_t i, std::span<const Operand> o) {
@@ -273,7 +299,7 @@ private:
         const Dependence d = of(address);
         address_ids_ |= d.ids;
         use(d.product, "address stride", i);
-        bases_.push_back({d.value, i});
+        if (d.value != 0) bases_.push_back({d.value, i});
         use(d.scaled & ~d.product, "address offset", i);
     }
 
@@ -353,10 +379,12 @@ private:
     const ParameterLoads& slots_read_;
     const std::function<const std::vector<Slot>*(const ptx::Function&)>& callee_;
     std::vector<Dependence> registers_;
-    mutable std::vector<std::uint8_t> read_;          // by register: this sweep has read it
+    static constexpr std::uint8_t kRead = 1, kDepends = 2;
+    mutable std::vector<std::uint8_t> flags_;         // by register: this sweep has read it; its Dependence is not empty
     std::map<std::uint32_t, Dependence> arguments_;   // by SymbolId of a call's argument variable
     std::vector<bool> ends_loop_;
     std::vector<Base> bases_;
+    std::vector<std::pair<const char*, std::uint64_t>> known_uses_;   // by the literal: slots that have it
     std::uint64_t cvta_{};
     std::uint8_t address_ids_{};
     bool changed_{}, in_loop_{};
