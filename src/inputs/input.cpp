@@ -122,6 +122,7 @@ public:
         }
         if (!later_.valid()) now_ = work();
     }
+    [[nodiscard]] const std::string& known_now() const { return now_; }   ///< empty while a thread is at it
     [[nodiscard]] std::string get() { return later_.valid() ? later_.get() : std::move(now_); }
 
 private:
@@ -140,6 +141,7 @@ Result<Input> read_bytes(std::string_view bytes, const std::string& path, const 
     input.kind = *kind;
     input.file_bytes = bytes.size();
     Digest digest(bytes, file);
+    input.sha256 = digest.known_now();
     look_beside(input, options);
     Collector collector{input, options, bytes, file ? [file](std::size_t end) { file->forget_before(end); } : std::function<void(std::size_t)>{}};
     unpack(*kind, bytes, path, collector);
