@@ -88,8 +88,8 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
                          : (&command == &app ? "unknown command '" : "unexpected argument '") + word + "'";
         help = suggestion_for(app, word);
     }
-    std::fputs(fmt::format("{}: error: {}\n", name, harmless(message)).c_str(), stderr);
-    if (!help.empty()) { std::fputs(fmt::format("  help: {}\n", harmless(help)).c_str(), stderr); }
+    std::fputs(fmt::format("{}: error: {}\n", name, flipflop::harmless(message)).c_str(), stderr);
+    if (!help.empty()) { std::fputs(fmt::format("  help: {}\n", flipflop::harmless(help)).c_str(), stderr); }
     std::fputs(fmt::format("  see: {} --help\n", name).c_str(), stderr);
     return kUsageError;
 }
