@@ -80,6 +80,7 @@ inline ConfigResult config(Dim3 block, Dim3 grid, double time_us, double power_w
     facts.active_lane_share = 1;
     facts.accesses = {access(524288, 4, 4, Pattern::coalesced), access(524288, store_sectors, 4, Pattern::strided)};
     facts.accesses[1].stride_bytes = 16384;
+    facts.access_count = facts.accesses.size();
     facts.footprint.unique_read_bytes = 67108864;
     facts.footprint.unique_written_bytes = 67108864;
     out.facts = std::move(facts);
