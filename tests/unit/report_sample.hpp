@@ -80,7 +80,6 @@ inline ConfigResult config(Dim3 block, Dim3 grid, double time_us, double power_w
     facts.active_lane_share = 1;
     facts.accesses = {access(524288, 4, 4, Pattern::coalesced), access(524288, store_sectors, 4, Pattern::strided)};
     facts.accesses[1].stride_bytes = 16384;
-    facts.access_count = facts.accesses.size();
     facts.footprint.unique_read_bytes = 67108864;
     facts.footprint.unique_written_bytes = 67108864;
     out.facts = std::move(facts);
@@ -128,6 +127,7 @@ inline KernelFacts transpose() {
     store.ptx_line = 57;
     store.op = "st";
     facts.accesses = {load, store};
+    facts.access_count = facts.accesses.size();
     facts.resources.registers_per_thread = 16;
     facts.resources.registers_basis = RegistersBasis::ptxas;
     facts.resources.registers_low = facts.resources.registers_high = 16;
