@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "debug_names.hpp"
 #include "parser.hpp"
 
 namespace flipflop::ptx::detail {
@@ -69,6 +70,7 @@ void Parser::finish_module() {
         m.instruction_count += f.instructions.size();
     }
     m.line_count = line_ - module_line_ + 1;
+    m.parameter_names = parameter_names(m.debug_sections);
     if (m.operands.size() < (1 << 17)) m.operands.shrink_to_fit();
 }
 

@@ -58,6 +58,8 @@ struct AnalyzeOptions {
     bool own_launch{};
     unsigned threads{1};
     Environment environment;
+    /// How inputs that are source code become PTX; the command line reads its inputs with it.
+    SourceOptions source;
 };
 
 /// Usage errors (FF07nn): exit 2. Input errors (FF08nn and parser errors): exit 3. Environment (FF06nn): exit 4.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -270,6 +271,11 @@ struct SourceFile {
 };
 
 /// One PTX module (one .version to the next, or the end). Owns its text; all string_views point into it.
+/// A .section with its bytes as they stand in the text, without the braces.
+struct DebugSection {
+    std::string_view name, body;
+};
+
 struct Module {
     std::string name;                        ///< of the file or container entry
     std::shared_ptr<const std::string> text; ///< with the texts of the modules concatenated to it
@@ -294,6 +300,9 @@ struct Module {
     std::uint64_t instruction_count{};
     std::uint32_t line_count{};
     bool has_dwarf{};
+    std::vector<DebugSection> debug_sections;
+    /// Names of functions' parameters in the source, in order, by the function's linkage name (debug_names.cpp).
+    std::map<std::string, std::vector<std::string>, std::less<>> parameter_names;
 
     /// From its .version to the next one: what an assembler is given.
     [[nodiscard]] std::string_view own_text() const { return std::string_view(*text).substr(begin_offset, end_offset - begin_offset); }

@@ -47,6 +47,6 @@ void assume_the_rest(const KernelFacts& kernel, const std::uint64_t (&extents)[3
 void add_argument_names(const KernelFacts& kernel, const BoundArguments& bound, Names& names);
 
 /// What another value of a parameter or field could change, from its uses; empty when it touches nothing that is counted.
-[[nodiscard]] std::optional<std::string> consequence_of(const std::vector<ParameterUse>& uses, int guard_axis);
+[[nodiscard]] std::optional<std::string> consequence_of(const std::vector<ParameterUse>& uses, int guard_axis, bool is_float);
 
 }  // namespace flipflop::advise

@@ -41,7 +41,7 @@ Dim3 assumed_work(const KernelCode& code, const BoundArguments& arguments, std::
         }
     const Dim3 work{extent[0], extent[1], extent[2]};
     assumptions.push_back({"work", fmt::format("{} threads", words_of(work)),
-                           from.empty() ? "no grid, work or guard argument was given" : fmt::format("the argument compared with the global index ({}) tells it", from),
+                           from.empty() ? fmt::format("no grid, work or guard argument was given{}", code.facts.reads_grid_size ? "; the code reads the grid's size: where it steps over its data with the grid, give --grid or --grid-x 'gpu.sms * blocks_per_sm'" : "") : fmt::format("the argument compared with the global index ({}) tells it", from),
                            "time, energy, waves and which block is best"});
     return work;
 }

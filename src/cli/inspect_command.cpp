@@ -10,6 +10,7 @@
 #include "cli/launch_options.hpp"
 #include "cli/output.hpp"
 #include "cli/session.hpp"
+#include "cli/source_options.hpp"
 #include "flipflop/advise.hpp"
 #include "flipflop/inspect.hpp"
 #include "flipflop/report.hpp"
@@ -22,6 +23,7 @@ struct InspectArguments {
     OutputArguments output;
     std::string detail{"summary"};
     bool strict{}, keep_going{true};
+    SourceArguments source;
 };
 
 /// Reads and inspects text by text; `keep_going` false stops after the first input that has an error.
@@ -29,6 +31,7 @@ InspectReport inspect_all(const InspectArguments& arguments, Complaints& complai
     constexpr unsigned kMostThreads = 8;
     Inspector inspector({arguments.kernels, arguments.detail == "full", std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads)});
     ReadOptions options;
+    options.source = to_source_options(arguments.source, {});
     options.on_text = [&](const Input& input, PtxText text) { inspector.add_text(input, std::move(text)); };
     for (const std::string& path : arguments.inputs) {
         Result<std::vector<Input>> read = read_input(path, options);
@@ -53,7 +56,7 @@ int run(const InspectArguments& arguments) {
     if (!plan) { return stop(plan.error(), kUsageError); }
     if (const Result<void> kept = keep_inputs(*plan, arguments.inputs); !kept) { return stop(kept.error(), kUsageError); }
     const InspectReport report = inspect_all(arguments, complaints);
-    if (report.inputs.empty()) { return complaints.finish(), kInputError; }
+    if (report.inputs.empty()) { return complaints.finish(), complaints.input_failure(); }
     for (const InspectedInput& input : report.inputs) {
         complaints.say(input.diagnostics);
         for (const InspectedModule& module : input.modules) { complaints.say(module.diagnostics); }
@@ -86,12 +89,16 @@ void add_inspect_command(CLI::App& app, CommandResult& result) {
     const auto arguments = std::make_shared<InspectArguments>();
     command->add_option("INPUT", arguments->inputs, ".ptx, a directory, object, executable, library, fatbin; - for standard input")->required();
     add_kernel_option(*command, arguments->kernels);
+    add_source_options(*command, arguments->source);
     add_output_options(*command, arguments->output, "text or json");
     command->add_option("--detail", arguments->detail, "summary or full: every kernel and module in full")
         ->check(CLI::IsMember({"summary", "full"}))->type_name("LEVEL")->group("Output");
     command->add_flag("--keep-going,!--no-keep-going", arguments->keep_going, "report all modules even when one has errors (default)")->group("Output");
     command->add_flag("--strict", arguments->strict, "warnings and unknown instructions count as errors (exit 3)")->group("Output");
-    command->callback([arguments, &result] { result.exit_code = run(*arguments); });
+    command->callback([arguments, &result] {
+        arguments->source.flags = result.compiler_flags;
+        result.exit_code = run(*arguments);
+    });
 }
 
 }  // namespace flipflop::cli

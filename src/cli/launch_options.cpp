@@ -116,6 +116,7 @@ void add_launch_options(CLI::App& command, LaunchArguments& a) {
     one("--assume-taken", a.assume_taken, "for all other such branches", "P", data)->check(CLI::Range(0.0, 1.0));
     one("--detail", a.detail, "summary or full: accesses, loops and terms of every configuration", "LEVEL", "Output")
         ->check(CLI::IsMember({"summary", "full"}));
+    add_source_options(command, a.source);
     one("-j,--threads", a.threads, "threads to use (the result does not depend on it); default all", "N", "Output");
 }
 
@@ -193,6 +194,7 @@ Result<AnalyzeOptions> to_analyze_options(const LaunchArguments& a) {
     out.ptxas_log = a.ptxas_log;
     out.full_detail = a.detail == "full";
     out.environment = surroundings();
+    out.source = to_source_options(a.source, a.gpus);
     out.threads = a.threads != 0 ? a.threads : std::max(1U, std::thread::hardware_concurrency());
     return out;
 }

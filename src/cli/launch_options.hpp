@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/source_options.hpp"
 #include "flipflop/advise.hpp"
 
 namespace CLI {
@@ -26,6 +27,7 @@ struct LaunchArguments {
     std::string cache_state{"warm"}, objective{"time"}, ptxas{"auto"}, ptxas_log;
     std::string detail{"summary"};
     unsigned threads{};
+    SourceArguments source;
 };
 
 void add_kernel_option(CLI::App& command, std::vector<std::string>& kernels);

@@ -36,6 +36,13 @@ std::vector<std::pair<unsigned, double>> residues_of(const AxisList& axes) {
 
 double ceil_div(double a, double b) { return std::ceil(a / b); }
 
+/// Does one way out of the block leave its loop?
+bool ends(const FunctionProgram& f, const BlockProgram& from) {
+    const LoopProgram& loop = f.loops[from.loop];
+    const auto leaves = [&](u32 to) { return to == kNone || f.blocks[to].order < loop.order_begin || f.blocks[to].order >= loop.order_end; };
+    return leaves(from.fall_through) || std::any_of(from.targets.begin(), from.targets.end(), leaves);
+}
+
 }  // namespace
 
 void Collector::classify(Access& a, const AccessRecord& r, double times, double sectors) {
@@ -50,7 +57,8 @@ void Collector::classify(Access& a, const AccessRecord& r, double times, double 
         pattern = r.space == ptx::Space::global && sectors > dense + 1e-9 ? Pattern::misaligned : Pattern::coalesced;
     else if (f.affine) pattern = Pattern::strided;
     if (m.kind == AccessKind::bulk && f.lanes == 1) pattern = Pattern::coalesced;
-    a.patterns[static_cast<std::size_t>(pattern)] += times;
+    // A lone lane has no neighbours to lie beside: it tells only where there is nothing else.
+    a.patterns[static_cast<std::size_t>(pattern)] += f.lanes == 1 ? times * 1e-9 : times;
     if (f.affine && f.lanes > 1 && times > a.stride_weight) {
         a.stride_weight = times;
         a.stride = f.stride;
@@ -374,10 +382,11 @@ void Collector::unknowns(LaunchFacts& facts) const {
         for (u32 i = 0; i < code.size(); ++i) {
             facts.divergent_branches += s_.divergent[f.first_instruction + i] != 0;
             if (!s_.undecided[f.first_instruction + i]) continue;
+            const BlockProgram& from = f.blocks[static_cast<u32>(f.code->ir.block_of[i])];
+            // What ends a loop that waits, or whose trips are assumed, is said of the loop: it goes one way a pass, not both.
+            if (from.loop != kNone && s_.loop_doubt[f.loops[from.loop].facts] != 0 && ends(f, from)) continue;
             ++facts.unknown_branches;
-            const u32 block = static_cast<u32>(f.code->ir.block_of[i]);
-            const u32 l = f.blocks[block].loop;
-            if (l == kNone || s_.loop_doubt[f.loops[l].facts] == 0) add("branch at PTX line " + std::to_string(code[i].line) + ": depends on data");
+            add("branch at PTX line " + std::to_string(code[i].line) + ": depends on data");
         }
     }
 }

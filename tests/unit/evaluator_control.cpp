@@ -130,6 +130,7 @@ st.global.u32 [%rd10], %r10;
 )");
     LaunchFacts f = k.run();
     CHECK(f.loops[0].basis == CountBasis::unknown);
+    CHECK(f.unknown_branches == 0);
     CHECK_FALSE(f.accesses[0].requests);
     CHECK(f.accesses[0].requests_assumed == 40.0);
     CHECK(f.accesses[1].requests == 40.0);
@@ -188,9 +189,11 @@ setp.ne.s32 %p1, %r10, 1;
 @%p1 bra SPIN;
 st.global.u32 [%rd5], %r2;
 )");
+    CHECK(f.unknown_branches == 0);   // its branch is the loop's end: said of the loop, not followed both ways
     f = flag.run();
     CHECK(f.loops[0].basis == CountBasis::wait);
     CHECK(f.accesses[1].requests == 40.0);
+    CHECK(f.unknown_branches == 0);
 }
 
 TEST_CASE("early exits, divergent trips, and lanes that meet again", "[evaluator][control]") {
