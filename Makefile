@@ -5,8 +5,8 @@
 #   make asan      the unit tests under ASan and UBSan, with clang
 #   make browser   the HTML report in headless Chromium, which it installs
 #   make bench     benchmarks: the parts, then whole runs
-#   make fuzz      every fuzz target for FUZZ_SECONDS (600) in all
-#   make corpus    `inspect` over the libraries of the CUDA toolkit that are on this machine
+#   make fuzz      every fuzz target for its share of FUZZ_SECONDS (1800: ten minutes each)
+#   make corpus    `inspect` over the CUDA libraries of this machine, held against a plain search of their PTX
 #   make accuracy  every figure of docs/accuracy.md against ../shared/measurements (FLIPFLOP_SHARED); make paper: the paper's two
 #   make format    clang-format over our sources; make tidy: clang-tidy
 #   make install   PREFIX=/usr/local;  make package: a Debian package
@@ -14,7 +14,7 @@
 SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 WERROR ?= 0
-FUZZ_SECONDS ?= 600
+FUZZ_SECONDS ?= 1800
 PREFIX ?= /usr/local
 
 on_off = $(if $(filter 1 yes on ON,$(1)),ON,OFF)
@@ -72,8 +72,8 @@ fuzz:
 
 corpus: setup-build
 	@cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release $(launcher) >/dev/null
-	@cmake --build build -j $(JOBS) --target flipflop
-	@python3 tools/corpus.py build/flipflop
+	@cmake --build build -j $(JOBS) --target flipflop print_check
+	@python3 tools/corpus.py build/flipflop --print-check build/print_check
 
 # Skipped, with its reason, where there are no measurements or nothing that compiles CUDA.
 accuracy paper: setup-build

@@ -48,6 +48,20 @@ inline constexpr auto kCharacters = [] {
     return a ^ (a >> 32);
 }
 
+/// Equal bytes? For texts of one length that are a word long mostly; no call, unlike memcmp.
+[[nodiscard]] inline bool same_bytes(const char* a, const char* b, std::size_t length) {
+    if (length < 8) return std::memcmp(a, b, length) == 0;
+    const auto word = [](const char* p) {
+        std::uint64_t w;
+        std::memcpy(&w, p, 8);
+        return w;
+    };
+    std::uint64_t different = 0;
+    for (std::size_t i = 0; i + 8 < length; i += 8) different |= word(a + i) ^ word(b + i);
+    return (different | (word(a + length - 8) ^ word(b + length - 8))) == 0;
+}
+
+/// For lengths up to 8 this is a bijection of the characters: equal hashes of equal lengths are equal names.
 [[nodiscard]] inline std::uint64_t hash_name(const char* p, std::size_t length, const char* limit) {
     std::uint64_t h = length;
     while (length > 8) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "characters.hpp"
 #include "flipflop/ptx.hpp"
 
 namespace flipflop::ptx::detail {
@@ -41,7 +42,9 @@ public:
         for (std::size_t i = hash & (slots_.size() - 1);; i = (i + 1) & (slots_.size() - 1)) {
             const Slot& slot = slots_[i];
             if (slot.form == kFree) return add(text, hash, forms);
-            if (slot.hash == hash && forms[slot.form].text == text) return slot.form;
+            if (slot.hash != hash) continue;
+            const std::string_view known = forms[slot.form].text;
+            if (known.size() == text.size() && same_bytes(known.data(), text.data(), text.size())) return slot.form;
         }
     }
     [[nodiscard]] FormDetail& detail(std::uint32_t form) { return details_[form]; }

@@ -41,7 +41,8 @@ public:
             if (slot.generation != generation_) return nullptr;
             if (slot.hash == hash && slot.entry != kNoEntry) {
                 Entry& entry = entries_[slot.entry];
-                if (entry.length == length && std::memcmp(entry.name, name, length) == 0) return &entry;
+                // Up to 8 characters the hash of a length is the name itself, mixed by a bijection (characters.hpp).
+                if (entry.length == length && (length <= 8 || std::memcmp(entry.name, name, length) == 0)) return &entry;
             }
         }
     }

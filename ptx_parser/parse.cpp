@@ -31,6 +31,11 @@ void Parser::run() {
     if (!check_bytes()) return;
     seek_first_module();
     while (!at_end()) parse_module();
+    for (std::size_t i = 0; i < result_.modules.size(); ++i) {
+        Module& m = result_.modules[i];
+        if (i == 0) m.begin_offset = 0;
+        m.end_offset = i + 1 < result_.modules.size() ? result_.modules[i + 1].begin_offset : static_cast<std::uint32_t>(text_->size());
+    }
     // Labels are resolved at the end of their function: what is said comes in the order of the text all the same.
     std::vector<std::size_t> order(result_.diagnostics.size());
     std::iota(order.begin(), order.end(), std::size_t{0});

@@ -24,6 +24,7 @@ void Parser::start_body(std::uint32_t index) {
     f.labels.clear();
     f.variables.clear();
     f.scopes.assign(1, Scope{});
+    f.scopes[0].begin_offset = static_cast<std::uint32_t>(p_ - begin_);
     f.body_pragmas.clear();
     open_scopes_.push_back(0);
     for (const std::vector<SymbolId>* list : {&f.returns, &f.parameters})
@@ -331,7 +332,7 @@ bool Parser::parse_body_directive() {
     const std::string_view word = peek_directive();
     if (word == "loc") return read_directive(), parse_loc(), true;
     if (word == "file") return read_directive(), parse_file(), true;
-    if (word == "section") return read_directive(), parse_section(), true;
+    if (word == "section") return read_directive(), parse_section(at.at), true;
     if (word == "pragma") {
         read_directive();
         std::vector<std::string_view> pragmas;
@@ -349,7 +350,7 @@ bool Parser::parse_body_directive() {
     read_directive();
     if (!parse_one_qualifier(word, head, known)) return recover(), true;
     if (!known) return unknown_directive(word, at), true;
-    parse_variables(head);
+    parse_variables(std::move(head));
     return true;
 }
 

@@ -15,12 +15,14 @@ void Parser::parse_file() {
         while (!at_end() && *p_ != '\n') ++p_;
         return;
     }
-    module().files.push_back({static_cast<std::uint32_t>(number.bits), std::string(*path)});
+    module().files.push_back({static_cast<std::uint32_t>(number.bits), std::string(*path), std::nullopt, std::nullopt});
     skip_blanks();
+    const std::size_t file = module().files.size() - 1;
     for (int i = 0; i < 2 && *p_ == ','; ++i) {
         ++p_;
-        Constant ignored;
-        if (!parse_number(ignored)) return;
+        Constant value;
+        if (!parse_number(value)) return;
+        (i == 0 ? module().files[file].modified : module().files[file].bytes) = value.bits;
         skip_blanks();
     }
 }
@@ -118,7 +120,8 @@ void Parser::skip_braces() {
     report(Code::unexpected_end, at, "this '{' is never closed", "the file looks truncated");
 }
 
-void Parser::parse_section() {
+/// Behind the word; `start` is its dot.
+void Parser::parse_section(const char* start) {
     module().has_dwarf = true;
     skip_blanks();
     const char* const name = p_;
@@ -129,6 +132,7 @@ void Parser::parse_section() {
     if (*p_ != '{') return report_unexpected("the '{' of a section");
     const char* const body = p_ + 1;
     skip_braces();
+    module().sections.emplace_back(start, static_cast<std::size_t>(p_ - start));
     if (p_ > body) module().debug_sections.push_back({section, {body, static_cast<std::size_t>(p_ - body - 1)}});
 }
 

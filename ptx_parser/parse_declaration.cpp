@@ -61,16 +61,7 @@ bool Parser::parse_one_qualifier(std::string_view word, DeclarationHead& head, b
         head.pointer_space = Space::generic;
         return true;
     }
-    if (word == "attribute") {  // .attribute(.managed), .attribute(.unified(1, 2))
-        if (!expect('(', "after .attribute")) return false;
-        for (unsigned depth = 1; depth != 0; ++p_) {
-            skip_blanks();
-            if (at_end() || *p_ == ';' || *p_ == '{') return report_unexpected("')' of .attribute"), false;
-            if (*p_ == '(') ++depth;
-            if (*p_ == ')') --depth;
-        }
-        return true;
-    }
+    if (word == "attribute") return parse_attribute(head.attributes);
     if (word == "v2" || word == "v4" || word == "v8") return head.vector = static_cast<std::uint8_t>(word[1] - '0'), true;
     if (const Type type = type_from(word); type != Type::none) return head.type = type, true;
     if (word == "b1024") return head.type = Type::other, true;
@@ -80,6 +71,20 @@ bool Parser::parse_one_qualifier(std::string_view word, DeclarationHead& head, b
         report(Code::bad_type, {word.data() - 1, line_}, fmt::format("PTX has no type .{}", word));
         return false;
     }
+    return true;
+}
+
+/// Behind .attribute: (.managed), (.unified(1, 2)).
+bool Parser::parse_attribute(std::vector<std::string_view>& attributes) {
+    if (!expect('(', "after .attribute")) return false;
+    const char* const begin = p_;
+    for (unsigned depth = 1; depth != 0; ++p_) {
+        skip_blanks();
+        if (at_end() || *p_ == ';' || *p_ == '{') return report_unexpected("')' of .attribute"), false;
+        if (*p_ == '(') ++depth;
+        if (*p_ == ')') --depth;
+    }
+    attributes.emplace_back(begin, static_cast<std::size_t>(p_ - 1 - begin));
     return true;
 }
 
@@ -99,7 +104,7 @@ bool Parser::parse_qualifiers(DeclarationHead& head) {
 }
 
 /// The declarators after a head, up to ';'.
-void Parser::parse_variables(DeclarationHead head) {
+void Parser::parse_variables(DeclarationHead&& head) {
     if (!parse_qualifiers(head)) return recover();
     if (head.space == Space::reg) return parse_registers(head);
     do {
@@ -135,6 +140,7 @@ bool Parser::parse_variable(const DeclarationHead& head) {
     symbol.vector = head.vector;
     symbol.linkage = head.linkage;
     symbol.alignment = head.alignment;
+    symbol.attributes = head.attributes;
     symbol.offset = static_cast<std::uint32_t>(at.at - begin_);
     if (symbol.space == Space::texture || symbol.space == Space::surface) symbol.alignment = 8;
     std::uint64_t copies = 1;  // ".shared .b32 x<4>": parameterised variable names

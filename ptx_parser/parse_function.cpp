@@ -41,16 +41,16 @@ std::uint32_t Parser::function_named(const Name& name, Linkage linkage, bool is_
 }
 
 /// Behind ".entry" or ".func".
-void Parser::parse_function(bool is_entry, Linkage linkage) {
+void Parser::parse_function(bool is_entry, DeclarationHead&& head) {
     skip_blanks();
     // Attributes may stand before the name: .func .attribute(.unified(1, 2)) (.param .b32 r) f (...)
-    DeclarationHead attributes;
-    if (!parse_qualifiers(attributes)) return recover();
+    if (!parse_qualifiers(head)) return recover();
     // The returned values stand before the name, so they wait in a list without an owner.
     std::vector<SymbolId> returns;
     const std::uint32_t next = static_cast<std::uint32_t>(module().functions.size());
     skip_blanks();
-    if (*p_ == '(' && !parse_parameters(returns, next)) return recover();
+    bool is_variadic = false;
+    if (*p_ == '(' && !parse_parameters(returns, next, is_variadic)) return recover();
     skip_blanks();
     const Position at = here();
     const Name name = read_name();
@@ -58,11 +58,11 @@ void Parser::parse_function(bool is_entry, Linkage linkage) {
         report_unexpected(is_entry ? "the kernel's name" : "the function's name");
         return recover();
     }
-    const std::uint32_t index = function_named(name, linkage, is_entry, at);
+    const std::uint32_t index = function_named(name, head.linkage, is_entry, at);
     std::vector<SymbolId> parameters;
     skip_blanks();
     bool complete = true;
-    if (*p_ == '(') complete = parse_parameters(parameters, index);
+    if (*p_ == '(') complete = parse_parameters(parameters, index, is_variadic);
     {
         Module& m = module();
         Function& f = m.functions[index];
@@ -72,6 +72,8 @@ void Parser::parse_function(bool is_entry, Linkage linkage) {
         for (SymbolId id : returns) m.symbols[static_cast<std::uint32_t>(id)].function = index;
         f.returns = std::move(returns);
         f.parameters = std::move(parameters);
+        f.is_variadic = is_variadic;
+        f.attributes = std::move(head.attributes);
         if (!complete) return recover();
         if (f.has_body) {
             report(Code::redeclared_name, at, fmt::format("'{}' is defined twice", f.name));
@@ -92,12 +94,12 @@ void Parser::parse_function(bool is_entry, Linkage linkage) {
     parse_body(index);
 }
 
-bool Parser::parse_parameters(std::vector<SymbolId>& list, std::uint32_t owner) {
+bool Parser::parse_parameters(std::vector<SymbolId>& list, std::uint32_t owner, bool& is_variadic) {
     ++p_;
     skip_blanks();
     if (*p_ == ')') return ++p_, true;
     for (;;) {
-        if (!parse_parameter(list, owner)) return false;
+        if (!parse_parameter(list, owner, is_variadic)) return false;
         skip_blanks();
         if (*p_ == ',') {
             ++p_;
@@ -109,9 +111,9 @@ bool Parser::parse_parameters(std::vector<SymbolId>& list, std::uint32_t owner) 
     }
 }
 
-bool Parser::parse_parameter(std::vector<SymbolId>& list, std::uint32_t owner) {
+bool Parser::parse_parameter(std::vector<SymbolId>& list, std::uint32_t owner, bool& is_variadic) {
     skip_blanks();
-    if (p_[0] == '.' && p_[1] == '.' && p_[2] == '.') return p_ += 3, true;  // variable arguments
+    if (p_[0] == '.' && p_[1] == '.' && p_[2] == '.') return p_ += 3, is_variadic = true;
     DeclarationHead head;
     if (!parse_qualifiers(head)) return false;
     skip_blanks();
@@ -129,6 +131,7 @@ bool Parser::parse_parameter(std::vector<SymbolId>& list, std::uint32_t owner) {
     symbol.type = head.type;
     symbol.vector = head.vector;
     symbol.alignment = head.alignment;
+    symbol.attributes = std::move(head.attributes);
     symbol.is_pointer = head.is_pointer;
     symbol.pointer_space = head.pointer_space;
     symbol.pointer_alignment = head.pointer_alignment;
@@ -191,12 +194,10 @@ bool Parser::parse_performance_directive(std::string_view word, Function& f) {
     else if (word == "explicitcluster") d.explicit_cluster = true;
     else if (word == "blocksareclusters") d.blocks_are_clusters = true;
     else if (word == "noreturn") d.no_return = true;
-    else if (word == "abi_preserve" || word == "abi_preserve_control") parse_count();
-    else if (word == "attribute") {
-        DeclarationHead ignored;
-        bool known = true;
-        parse_one_qualifier(word, ignored, known);
-    } else if (word == "pragma") {
+    else if (word == "abi_preserve") d.abi_preserve = parse_count();
+    else if (word == "abi_preserve_control") d.abi_preserve_control = parse_count();
+    else if (word == "attribute") parse_attribute(f.attributes);
+    else if (word == "pragma") {
         const std::size_t before = d.pragmas.size();
         parse_pragma(d.pragmas);
         for (std::size_t i = before; i < d.pragmas.size(); ++i)

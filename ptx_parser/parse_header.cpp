@@ -32,6 +32,8 @@ void Parser::start_module() {
     Module& m = result_.modules.emplace_back();
     m.name = name_;
     m.text = text_;
+    m.begin_offset = static_cast<std::uint32_t>(p_ - begin_);
+    module_line_ = result_.modules.size() == 1 ? 1 : line_;
     forms_.clear();
     globals_.clear();
     location_index_.clear();
@@ -67,7 +69,7 @@ void Parser::finish_module() {
     for (Function& f : m.functions) {
         m.instruction_count += f.instructions.size();
     }
-    m.line_count = line_;
+    m.line_count = line_ - module_line_ + 1;
     m.parameter_names = parameter_names(m.debug_sections);
     if (m.operands.size() < (1 << 17)) m.operands.shrink_to_fit();
 }
@@ -80,6 +82,7 @@ bool Parser::parse_top_level() {
     if (*p_ == '@' && p_[1] == '@') {  // @@DWARF lines of PTX 1.x and 2.x
         module().has_dwarf = true;
         while (!at_end() && *p_ != '\n') ++p_;
+        module().sections.emplace_back(at.at, static_cast<std::size_t>(p_ - at.at));
         return true;
     }
     if (*p_ != '.') {
@@ -103,7 +106,7 @@ bool Parser::parse_top_level() {
     if (word == "address_size") return read_directive(), parse_address_size(), true;
     if (word == "file") return read_directive(), parse_file(), true;
     if (word == "loc") return read_directive(), parse_loc(), true;
-    if (word == "section") return read_directive(), parse_section(), true;
+    if (word == "section") return read_directive(), parse_section(at.at), true;
     if (word == "pragma") return read_directive(), parse_pragma(module().pragmas), true;
     if (word == "alias") return read_directive(), parse_alias(), true;
     DeclarationHead head;
@@ -111,7 +114,7 @@ bool Parser::parse_top_level() {
         const std::string_view next = peek_directive();
         if (next == "func" || next == "entry") {
             read_directive();
-            parse_function(next == "entry", head.linkage);
+            parse_function(next == "entry", std::move(head));
             return true;
         }
         bool known = true;
@@ -129,7 +132,7 @@ bool Parser::parse_top_level() {
         recover();
         return true;
     }
-    parse_variables(head);
+    parse_variables(std::move(head));
     return true;
 }
 
@@ -189,6 +192,7 @@ void Parser::parse_target() {
             const std::string_view rest(parsed.ptr, static_cast<std::size_t>(digits.data() + digits.size() - parsed.ptr));
             if (parsed.ec != std::errc{} || number > 999 || (rest != "" && rest != "a" && rest != "f")) {
                 report(Code::bad_target, at, fmt::format("'{}' is no target", text), "a target looks like sm_80 or sm_90a");
+                m.target = text;   // said once
             } else {
                 m.target = text;
                 m.target_number = number;

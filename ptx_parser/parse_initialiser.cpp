@@ -29,7 +29,12 @@ std::uint64_t bits_for(const Constant& c, Type type) {
 void Parser::parse_initialiser(Symbol& symbol) {
     skip_blanks();
     if (symbol.type == Type::texref || symbol.type == Type::samplerref || symbol.type == Type::surfref) {
-        if (*p_ == '{') return skip_braces();  // attributes: { addr_mode_0 = clamp_to_edge, ... }
+        if (*p_ == '{') {  // { addr_mode_0 = clamp_to_edge, ... }
+            const char* const begin = p_;
+            skip_braces();
+            symbol.sampler_state = {begin, static_cast<std::size_t>(p_ - begin)};
+            return;
+        }
     }
     const Position start = here();
     if (*p_ == '{' && symbol.dimensions.empty() && symbol.vector == 1) report(Code::bad_initialiser, start, fmt::format("'{}' is no array; its value stands without braces", symbol.name));

@@ -49,6 +49,7 @@ struct DeclarationHead {
     bool is_pointer{};
     Space pointer_space{Space::none};
     std::uint32_t pointer_alignment{};
+    std::vector<std::string_view> attributes;
 };
 
 class Parser {
@@ -121,8 +122,9 @@ private:
 
     // --- declarations ---
     bool parse_qualifiers(DeclarationHead& head);
+    bool parse_attribute(std::vector<std::string_view>& attributes);
     bool parse_one_qualifier(std::string_view word, DeclarationHead& head, bool& known);
-    void parse_variables(DeclarationHead head);
+    void parse_variables(DeclarationHead&& head);
     bool parse_variable(const DeclarationHead& head);
     bool parse_dimensions(Symbol& symbol);
     void size_symbol(Symbol& symbol);
@@ -135,9 +137,9 @@ private:
     void skip_braces();
 
     // --- functions ---
-    void parse_function(bool is_entry, Linkage linkage);
-    bool parse_parameters(std::vector<SymbolId>& list, std::uint32_t function);
-    bool parse_parameter(std::vector<SymbolId>& list, std::uint32_t function);
+    void parse_function(bool is_entry, DeclarationHead&& head);
+    bool parse_parameters(std::vector<SymbolId>& list, std::uint32_t function, bool& is_variadic);
+    bool parse_parameter(std::vector<SymbolId>& list, std::uint32_t function, bool& is_variadic);
     void parse_performance_directives(Function& function);
     bool parse_performance_directive(std::string_view word, Function& function);
     bool parse_three(std::optional<std::uint32_t> (&values)[3]);
@@ -196,7 +198,7 @@ private:
     // --- debug ---
     void parse_file();
     void parse_loc();
-    void parse_section();
+    void parse_section(const char* start);
     std::uint32_t location_at(std::uint32_t file, std::uint32_t line, std::uint32_t column);
 
     // --- ends and checks ---
@@ -250,6 +252,7 @@ private:
     std::uint32_t line_{1};
     bool non_ascii_{}, non_ascii_reported_{};
     bool in_module_{};
+    std::uint32_t module_line_{1};   ///< of the .version of the module in hand; 1 for the first
 
     FormTable forms_;
     NameTable globals_{1024};

@@ -28,9 +28,10 @@ private:
     void header();
     void variable(const Symbol& symbol, std::string_view indent);
     void initialiser(const Symbol& symbol);
+    void attributes(const std::vector<std::string_view>& list);
     void initial_value(const Symbol& symbol, const InitialValue& value);
     void parameter(const Symbol& symbol);
-    void parameters(const std::vector<SymbolId>& list);
+    void parameters(const std::vector<SymbolId>& list, bool is_variadic);
     void signature(const Function& function);
     void directives(const Function& function);
     void three(std::string_view word, const std::optional<std::uint32_t> (&values)[3]);
@@ -89,20 +90,26 @@ std::string Printer::print() {
     header();
     for (const Function& f : m_.functions) {
         // Bodies and initialisers may name functions that stand further down.
-        const bool named_early = !f.is_entry || std::any_of(m_.symbols.begin(), m_.symbols.end(), [&](const Symbol& s) {
+        const bool named_early = !f.is_entry || !f.has_body || std::any_of(m_.symbols.begin(), m_.symbols.end(), [&](const Symbol& s) {
             return std::any_of(s.initial.begin(), s.initial.end(), [&](const InitialValue& v) { return v.address_of == f.symbol; });
         });
         if (!named_early) continue;
         signature(f);
-        if (f.directives.no_return) add(" .noreturn");
+        if (!f.has_body) directives(f);
+        else if (f.directives.no_return) add(" .noreturn");
         add(";\n");
     }
     for (const Symbol& s : m_.symbols)
         if (s.kind == Symbol::Kind::variable && s.function == 0xffffffff) variable(s, "");
+    // In the order of the text: a `.loc` holds until the next one.
+    std::vector<const Function*> bodies;
     for (const Function& f : m_.functions)
-        if (f.has_body) function(f);
+        if (f.has_body) bodies.push_back(&f);
+    std::sort(bodies.begin(), bodies.end(), [](const Function* a, const Function* b) { return a->scopes[0].begin_offset < b->scopes[0].begin_offset; });
+    for (const Function* f : bodies) function(*f);
     for (const auto& [alias, target] : m_.aliases) add(".alias {}, {};\n", m_.symbol(alias).name, m_.symbol(target).name);
     locations_up_to(static_cast<std::uint32_t>(m_.locations.size()));
+    for (std::string_view section : m_.sections) add("{}\n", section);
     return {out_.data(), out_.size()};
 }
 
@@ -114,7 +121,12 @@ void Printer::header() {
         add("\n");
     }
     add(".address_size {}\n", m_.address_size);
-    for (const SourceFile& file : m_.files) add(".file {} \"{}\"\n", file.number, file.path);
+    for (const SourceFile& file : m_.files) {
+        add(".file {} \"{}\"", file.number, file.path);
+        if (file.modified) add(", {}", *file.modified);
+        if (file.modified && file.bytes) add(", {}", *file.bytes);
+        add("\n");
+    }
     for (std::string_view text : m_.pragmas) add(".pragma \"{}\";\n", text);
 }
 
@@ -148,15 +160,22 @@ void Printer::initialiser(const Symbol& symbol) {
     add("{}", std::string(spans.size(), '}'));
 }
 
+void Printer::attributes(const std::vector<std::string_view>& list) {
+    for (std::string_view text : list) add(".attribute({}) ", text);
+}
+
 void Printer::variable(const Symbol& symbol, std::string_view indent) {
-    add("{}{}.{} .align {} ", indent, word(symbol.linkage), directive(symbol.space), symbol.alignment);
+    add("{}{}.{} ", indent, word(symbol.linkage), directive(symbol.space));
+    attributes(symbol.attributes);
+    add(".align {} ", symbol.alignment);
     if (symbol.vector > 1) add(".v{} ", symbol.vector);
     add(".{} {}", directive(symbol.type), symbol.name);
     for (std::uint32_t extent : symbol.dimensions) {
         if (extent == 0) add("[]");
         else add("[{}]", extent);
     }
-    if (!symbol.initial.empty()) {
+    if (!symbol.sampler_state.empty()) add(" = {}", symbol.sampler_state);
+    else if (!symbol.initial.empty()) {
         add(" = ");
         initialiser(symbol);
     }
@@ -165,6 +184,7 @@ void Printer::variable(const Symbol& symbol, std::string_view indent) {
 
 void Printer::parameter(const Symbol& symbol) {
     add(".{} ", symbol.space == Space::reg ? "reg" : "param");
+    attributes(symbol.attributes);
     if (!symbol.is_pointer && symbol.space != Space::reg) add(".align {} ", symbol.alignment);
     if (symbol.vector > 1) add(".v{} ", symbol.vector);
     add(".{} ", directive(symbol.type));
@@ -180,23 +200,25 @@ void Printer::parameter(const Symbol& symbol) {
     }
 }
 
-void Printer::parameters(const std::vector<SymbolId>& list) {
+void Printer::parameters(const std::vector<SymbolId>& list, bool is_variadic) {
     add("(");
     for (std::size_t i = 0; i < list.size(); ++i) {
         if (i != 0) add(", ");
         parameter(m_.symbol(list[i]));
     }
+    if (is_variadic) add("{}...", list.empty() ? "" : ", ");
     add(")");
 }
 
 void Printer::signature(const Function& f) {
     add("{}.{} ", word(f.linkage), f.is_entry ? "entry" : "func");
+    attributes(f.attributes);
     if (!f.returns.empty()) {
-        parameters(f.returns);
+        parameters(f.returns, false);
         add(" ");
     }
     add("{}", f.name);
-    parameters(f.parameters);
+    parameters(f.parameters, f.is_variadic);
 }
 
 void Printer::three(std::string_view name, const std::optional<std::uint32_t> (&values)[3]) {
@@ -211,6 +233,8 @@ void Printer::directives(const Function& f) {
     if (d.max_cluster_rank) add("\n.maxclusterrank {}", *d.max_cluster_rank);
     if (d.min_blocks_per_sm) add("\n.minnctapersm {}", *d.min_blocks_per_sm);
     if (d.max_registers) add("\n.maxnreg {}", *d.max_registers);
+    if (d.abi_preserve) add("\n.abi_preserve {}", *d.abi_preserve);
+    if (d.abi_preserve_control) add("\n.abi_preserve_control {}", *d.abi_preserve_control);
     if (d.explicit_cluster) add("\n.explicitcluster");
     if (d.blocks_are_clusters) add("\n.blocksareclusters");
     if (d.no_return) add("\n.noreturn");

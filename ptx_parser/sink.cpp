@@ -48,8 +48,15 @@ void blank_controls(std::string& line) {
     }
 }
 
-/// Paths, options and file contents come from outside: what could move the cursor or colour a terminal (C0, C1, DEL), and
-/// what is no UTF-8, is written as \xNN.
+/// GitHub's runner reads "::" at the start of a line and "##[" anywhere in it as commands, on standard error too.
+std::string disarmed(std::string lines) {
+    for (std::size_t at = lines.find("##["); at != std::string::npos; at = lines.find("##[", at)) lines.replace(at, 3, "#.[");
+    if (lines.starts_with("::")) lines.insert(0, ".");
+    return lines;
+}
+
+}  // namespace
+
 std::string harmless(std::string_view text) {
     std::string out;
     out.reserve(text.size());
@@ -64,15 +71,6 @@ std::string harmless(std::string_view text) {
     }
     return out;
 }
-
-/// GitHub's runner reads "::" at the start of a line and "##[" anywhere in it as commands, on standard error too.
-std::string disarmed(std::string lines) {
-    for (std::size_t at = lines.find("##["); at != std::string::npos; at = lines.find("##[", at)) lines.replace(at, 3, "#.[");
-    if (lines.starts_with("::")) lines.insert(0, ".");
-    return lines;
-}
-
-}  // namespace
 
 std::string render(const Diagnostic& diagnostic) {
     std::string out = harmless(diagnostic.file);

@@ -35,6 +35,10 @@ template <class T>
 using Result = tl::expected<T, Diagnostic>;
 
 /// "file:line:col: error[FF0012]: message", the line, a caret and a help line, as far as they are known.
+/// Paths, options and file contents come from outside: what could move the cursor or colour a terminal (C0, C1, DEL), and
+/// what is no UTF-8, is written as \xNN.
+[[nodiscard]] std::string harmless(std::string_view text);
+
 /// Ends in a newline. Control characters of the source line are shown as spaces.
 [[nodiscard]] std::string render(const Diagnostic& diagnostic);
 

@@ -151,7 +151,8 @@ struct KernelFacts {
     std::vector<ParameterFacts> parameters;
     StaticMix mix;
     std::vector<LoopDescription> loops;
-    std::vector<AccessDescription> accesses;
+    std::vector<AccessDescription> accesses;   ///< empty in an overview (AnalysisDepth), which counts them only
+    std::uint64_t access_count{};
     Resources resources;           ///< estimate for the module's own target; per-GPU ones are refined from it
     int dimensions{1};             ///< 1, 2 or 3: the highest axis whose ids the code reads
     int block_dimensions{1};       ///< the same for a thread's place in its block alone: %tid and %ntid

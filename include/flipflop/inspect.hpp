@@ -3,7 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,30 +49,39 @@ struct InspectSummary {
 struct InspectReport {
     std::vector<InspectedInput> inputs;
     InspectSummary summary;
+    std::optional<Diagnostic> selection;      ///< a --kernel pattern that is none, or that selects nothing: exit 2
 };
 
 struct InspectOptions {
     std::vector<std::string> kernels;         ///< --kernel, empty = all
+    bool full{};                              ///< all of each kernel's facts, from a library too
+    unsigned threads{1};                      ///< that parse and analyse; the caller's is one of them
 };
 
-/// Inspects piece by piece, so that a library of gigabytes needs the memory of its facts and of one text at a time:
+/// Inspects piece by piece, so that a library of gigabytes needs the memory of its facts and of a few texts at a time:
 /// `add_text` for each text (as ReadOptions::on_text gives them), `add_input` for each Input once it is whole (its own
-/// texts, if it kept any, are inspected then), `finish` once.
+/// texts, if it kept any, are inspected then), `finish` once. Texts wait for other threads only up to a few megabytes;
+/// then the caller's thread works too. The report does not depend on the number of threads.
+/// Kernels of containers, and of texts of more than a few megabytes, get an overview (AnalysisDepth) unless `full`.
 class Inspector {
 public:
-    void add_text(const Input& input, const PtxText& text);
+    explicit Inspector(InspectOptions options = {});
+    Inspector(Inspector&&) noexcept;
+    Inspector& operator=(Inspector&&) noexcept;
+    ~Inspector();
+
+    void add_text(const Input& input, PtxText text);
     void add_input(const Input& input);
-    [[nodiscard]] std::uint64_t errors() const { return errors_; }   ///< so far, of inputs that are whole
-    /// A pattern that selects nothing is a usage error (exit 2); a module without kernels is none.
-    [[nodiscard]] Result<InspectReport> finish(const InspectOptions& options) &&;
+    [[nodiscard]] std::uint64_t errors() const;   ///< so far, of inputs that are whole
+    [[nodiscard]] InspectReport finish() &&;
 
 private:
-    std::map<std::string, std::vector<InspectedModule>> pending_;   ///< by path, of inputs that are not whole yet
-    InspectReport report_;
-    std::uint64_t errors_{};
+    struct Work;
+    std::unique_ptr<Work> work_;
 };
 
-/// The same for inputs that hold their texts.
+/// The same for inputs that hold their texts. A pattern that selects nothing is a usage error (exit 2); a module without
+/// kernels is none.
 [[nodiscard]] Result<InspectReport> inspect(const std::vector<Input>& inputs, const InspectOptions& options);
 
 }  // namespace flipflop

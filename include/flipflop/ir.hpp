@@ -2,6 +2,8 @@
 // Input: a parsed Module. Invariant: blocks partition the instructions in text order; block 0 is the entry.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -13,10 +15,33 @@ namespace flipflop {
 enum class BlockId : std::uint32_t { none = 0xffffffff };
 enum class LoopId : std::uint32_t { none = 0xffffffff };
 
+/// A few blocks: nearly all have two neighbours at most, and a library has millions of blocks.
+class BlockList {
+public:
+    void push_back(BlockId id) {
+        if (count_ < few_.size()) few_[count_] = id;
+        else {
+            if (count_ == few_.size()) many_.assign(few_.begin(), few_.end());
+            many_.push_back(id);
+        }
+        ++count_;
+    }
+    [[nodiscard]] const BlockId* begin() const { return count_ <= few_.size() ? few_.data() : many_.data(); }
+    [[nodiscard]] const BlockId* end() const { return begin() + count_; }
+    [[nodiscard]] std::size_t size() const { return count_; }
+    [[nodiscard]] bool empty() const { return count_ == 0; }
+    [[nodiscard]] BlockId operator[](std::size_t i) const { return begin()[i]; }
+
+private:
+    std::array<BlockId, 2> few_{};
+    std::uint32_t count_{};
+    std::vector<BlockId> many_;                ///< all of them, once there are more
+};
+
 struct BasicBlock {
     std::uint32_t begin{}, end{};              ///< instruction indices [begin, end)
-    std::vector<BlockId> successors;           ///< fall-through first, then branch targets in operand order
-    std::vector<BlockId> predecessors;
+    BlockList successors;                      ///< fall-through first, then branch targets in operand order
+    BlockList predecessors;
     BlockId immediate_dominator{BlockId::none};
     BlockId immediate_post_dominator{BlockId::none};  ///< none: only the exit post-dominates it
     LoopId loop{LoopId::none};                 ///< innermost loop that holds it
@@ -83,6 +108,7 @@ struct KernelIr {
 
 /// Builds the IR of one function with a body. Linear in its size; no recursion. A branch to a missing label was a parse
 /// error already and ends the block as an exit would.
-[[nodiscard]] KernelIr build_ir(const ptx::Module& module, const ptx::Function& function);
+/// `with_dominators` false leaves the two dominator fields of the blocks empty.
+[[nodiscard]] KernelIr build_ir(const ptx::Module& module, const ptx::Function& function, bool with_dominators = true);
 
 }  // namespace flipflop

@@ -183,6 +183,8 @@ struct Symbol {
     Space pointer_space{Space::none};
     std::uint32_t pointer_alignment{};
     std::vector<InitialValue> initial;       ///< element by element; shorter than the object: the rest is zero
+    std::string_view sampler_state;          ///< initialiser of a texture, sampler or surface, with its braces
+    std::vector<std::string_view> attributes;  ///< what stands in the parentheses of .attribute: ".managed"
     std::uint32_t offset{};          ///< where it is declared in the text
     std::uint32_t scope{};           ///< of a variable inside a body: index into Function::scopes
 };
@@ -206,6 +208,7 @@ struct LaunchDirectives {
     std::optional<std::uint32_t> required_threads[3];  ///< .reqntid
     std::optional<std::uint32_t> required_cluster[3];  ///< .reqnctapercluster
     std::optional<std::uint32_t> max_cluster_rank;
+    std::optional<std::uint32_t> abi_preserve, abi_preserve_control;
     bool explicit_cluster{}, blocks_are_clusters{}, no_return{};
     std::vector<std::string_view> pragmas;
 };
@@ -221,7 +224,7 @@ struct Label {
 struct Scope {
     std::uint32_t parent{};
     std::uint32_t begin{}, end{};    ///< instruction indices [begin, end)
-    std::uint32_t begin_offset{}, end_offset{};  ///< of its braces in the text
+    std::uint32_t begin_offset{}, end_offset{};  ///< of its braces in the text; of scope 0, those of the body
 };
 
 /// One declarator of a `.reg` statement: `count` registers from `first` on, name<count> when `parameterised`.
@@ -246,6 +249,8 @@ struct Function {
     SymbolId symbol{SymbolId::none};
     std::vector<SymbolId> returns;
     std::vector<SymbolId> parameters;
+    bool is_variadic{};                      ///< its parameters end in "..."
+    std::vector<std::string_view> attributes;  ///< as Symbol::attributes
     LaunchDirectives directives;
     std::vector<Register> registers;         ///< by RegId. A `.reg` parameter is a Symbol of space reg and a register of that name;
                                              ///< they come first: returns, then parameters
@@ -262,6 +267,7 @@ struct Function {
 struct SourceFile {
     std::uint32_t number{};
     std::string path;
+    std::optional<std::uint64_t> modified, bytes;   ///< seconds since 1970, size
 };
 
 /// One PTX module (one .version to the next, or the end). Owns its text; all string_views point into it.
@@ -272,7 +278,8 @@ struct DebugSection {
 
 struct Module {
     std::string name;                        ///< of the file or container entry
-    std::shared_ptr<const std::string> text;
+    std::shared_ptr<const std::string> text; ///< with the texts of the modules concatenated to it
+    std::uint32_t begin_offset{}, end_offset{};  ///< of its own part of the text; what stands before the first .version is the first one's
     std::uint32_t version_major{}, version_minor{};
     std::string_view target;                 ///< "sm_80", "sm_90a"
     std::uint32_t target_number{};           ///< 80, 90
@@ -289,6 +296,7 @@ struct Module {
     std::vector<std::string_view> pragmas;     ///< at module level
     std::vector<Location> locations;
     std::vector<SourceFile> files;
+    std::vector<std::string_view> sections;    ///< each `.section` with its braces, and each @@DWARF line, as written
     std::uint64_t instruction_count{};
     std::uint32_t line_count{};
     bool has_dwarf{};
@@ -296,6 +304,8 @@ struct Module {
     /// Names of functions' parameters in the source, in order, by the function's linkage name (debug_names.cpp).
     std::map<std::string, std::vector<std::string>, std::less<>> parameter_names;
 
+    /// From its .version to the next one: what an assembler is given.
+    [[nodiscard]] std::string_view own_text() const { return std::string_view(*text).substr(begin_offset, end_offset - begin_offset); }
     [[nodiscard]] const Form& form(const Instruction& i) const { return forms[i.form]; }
     [[nodiscard]] std::span<const Operand> operands_of(const Instruction& i) const {
         return {operands.data() + i.operands_begin, i.operand_count};
@@ -321,8 +331,8 @@ struct ParseResult {
 /// `name` is what diagnostics call the file. An empty text, a binary or a UTF-16 one is an error diagnostic.
 [[nodiscard]] ParseResult parse(std::shared_ptr<const std::string> text, std::string name, const ParseOptions& options = {});
 
-/// PTX text that parses to the same module (names, scopes, operands, locations), comments and spacing normalised. DWARF
-/// sections, sampler attributes and .attribute, which a Module does not hold, are left out.
+/// PTX text that parses to the same module, comments and spacing normalised. What a Module does not hold is left out:
+/// directives that the parser does not know.
 [[nodiscard]] std::string print(const Module& module);
 
 /// One row of instructions.def.

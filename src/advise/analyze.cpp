@@ -57,7 +57,7 @@ ModuleSummary summary_of(const ptx::Module& module) {
     summary.address_size = module.address_size;
     summary.lines = module.line_count;
     summary.line_table = !module.locations.empty() || !module.files.empty();
-    if (module.text) summary.producer = producer_of(*module.text);
+    if (module.text) summary.producer = producer_of(module.own_text());
     return summary;
 }
 
@@ -179,7 +179,7 @@ Result<Analysis> analyze(const std::vector<Input>& inputs, const AnalyzeOptions&
     if (parsed.places.empty()) {
         // Texts with errors speak for themselves; a sound input without a kernel is an input error of its own.
         if (analysis.errors > 0) return analysis;
-        Diagnostic none = complain("FF0810", inputs.size() == 1 ? inputs.front().path : "", "there is no kernel to analyse", "a kernel is an .entry with a body; flipflop inspect shows what is there");
+        Diagnostic none = complain("FF0817", inputs.size() == 1 ? inputs.front().path : "", "there is no kernel to analyse", "a kernel is an .entry with a body; flipflop inspect shows what is there");
         return tl::unexpected(none);
     }
     const auto chosen = select_kernels(parsed.names, options.launch.kernels);

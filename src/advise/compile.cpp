@@ -90,7 +90,7 @@ Result<Resources> Compiler::resources(const KernelCode& code, const ptx::Module&
     const std::lock_guard lock(mutex_);   // one ptxas at a time: it is a process, and the reports are shared
     auto known = reports_.find({&module, architecture});
     if (known == reports_.end()) {
-        known = reports_.emplace(std::pair(&module, architecture), run_ptxas(*tool_, *module.text, architecture)).first;
+        known = reports_.emplace(std::pair(&module, architecture), run_ptxas(*tool_, module.own_text(), architecture)).first;
         if (!known->second && use_ != PtxasUse::require) {
             Diagnostic note = known->second.error();
             note.severity = Severity::warning;

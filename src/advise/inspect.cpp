@@ -1,6 +1,15 @@
-// From inputs to an InspectReport: parse, run the passes, keep the facts. One module at a time, so that the memory of a
-// library of a thousand kernels is that of its facts, not of its code.
+// From inputs to an InspectReport: parse, run the passes, keep the facts. A module is dropped as soon as its facts are
+// known, so that the memory of a library of a thousand kernels is that of its facts, not of its code.
 #include "flipflop/inspect.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -11,44 +20,21 @@
 namespace flipflop {
 namespace {
 
-/// Bytes of each module's own text: from its .version to the next one's (concatenated modules share one buffer).
-std::vector<std::uint64_t> module_bytes(const ptx::ParseResult& parsed, std::size_t text_bytes) {
-    std::vector<std::uint64_t> bytes;
-    std::uint64_t before = 0;
-    for (std::size_t i = 0; i < parsed.modules.size(); ++i) {
-        const ptx::Module& module = parsed.modules[i];
-        const bool last = i + 1 == parsed.modules.size();
-        // The target's name is a view into the text: the one position that every module is sure to have.
-        std::uint64_t end = text_bytes;
-        if (!last) {
-            const std::string_view next = parsed.modules[i + 1].target;
-            const std::string& text = *module.text;
-            if (next.data() >= text.data() && next.data() < text.data() + text.size()) {
-                const std::size_t at = text.rfind(".version", static_cast<std::size_t>(next.data() - text.data()));
-                end = at == std::string::npos ? before : at;
-            }
-        }
-        bytes.push_back(end > before ? end - before : 0);
-        before = std::max(before, end);
-    }
-    return bytes;
-}
-
-InspectedModule inspect_module(const ptx::Module& module, std::uint64_t bytes) {
+InspectedModule inspect_module(const ptx::Module& module, AnalysisDepth depth) {
     InspectedModule out;
     out.name = module.name;
     if (module.version_major != 0) { out.ptx_version = fmt::format("{}.{}", module.version_major, module.version_minor); }
     out.target = module.target;
     out.address_size = module.address_size;
     out.lines = module.line_count;
-    out.bytes = bytes;
+    out.bytes = module.own_text().size();
     out.line_table = module.has_dwarf || !module.locations.empty();
     out.instructions = module.instruction_count;
     for (std::uint32_t i = 0; i < module.functions.size(); ++i) {
         const ptx::Function& function = module.functions[i];
         out.unknown_instructions += function.unknown_instructions;
         if (function.is_entry && function.has_body) {
-            out.kernels.push_back(analyse_kernel(module, i).facts);
+            out.kernels.push_back(analyse_kernel(module, i, depth).facts);
         } else {
             std::string name(function.name);
             out.functions.push_back({name, demangle(name), function.has_body, function.instructions.size(), function.line});
@@ -57,11 +43,10 @@ InspectedModule inspect_module(const ptx::Module& module, std::uint64_t bytes) {
     return out;
 }
 
-void inspect_text(std::vector<InspectedModule>& modules, const PtxText& text) {
+void inspect_text(std::vector<InspectedModule>& modules, const PtxText& text, AnalysisDepth depth) {
     ptx::ParseResult parsed = ptx::parse(text.text, text.name);
-    const std::vector<std::uint64_t> bytes = module_bytes(parsed, text.text ? text.text->size() : 0);
     const std::size_t first = modules.size();
-    for (std::size_t i = 0; i < parsed.modules.size(); ++i) { modules.push_back(inspect_module(parsed.modules[i], bytes[i])); }
+    for (const ptx::Module& module : parsed.modules) { modules.push_back(inspect_module(module, depth)); }
     if (parsed.modules.empty()) {
         // A text without a module still has a name, a size and its diagnostics.
         InspectedModule empty;
@@ -101,32 +86,159 @@ Result<void> filter(InspectReport& report, const std::vector<std::string>& patte
     return {};
 }
 
+/// Texts that wait for a thread, and the modules that came of each text.
+constexpr std::uint64_t kMostWaiting = 16ULL << 20;
+/// A text of this size alone is as good as a library.
+constexpr std::uint64_t kOverviewFrom = 4ULL << 20;
+
+struct Job {
+    PtxText text;
+    AnalysisDepth depth{AnalysisDepth::full};
+    std::vector<InspectedModule>* modules{};
+};
+
+AnalysisDepth depth_for(const Input& input, const PtxText& text, bool full) {
+    const bool container = input.kind == InputKind::elf || input.kind == InputKind::archive || input.kind == InputKind::fatbin;
+    return !full && (container || (text.text && text.text->size() > kOverviewFrom)) ? AnalysisDepth::overview : AnalysisDepth::full;
+}
+
 }  // namespace
 
-void Inspector::add_text(const Input& input, const PtxText& text) { inspect_text(pending_[input.path], text); }
+struct Inspector::Work {
+    explicit Work(InspectOptions given) : options(std::move(given)) {}
+    ~Work() { stop(); }
+
+    void add(Job job) {
+        const std::uint64_t bytes = job.text.text ? job.text.text->size() : 0;
+        {
+            const std::lock_guard lock(mutex);
+            queue.push_back(std::move(job));
+            waiting_bytes += bytes;
+        }
+        changed.notify_one();
+        while (helpers.size() + 1 < options.threads && queue_is_long()) helpers.emplace_back([this] { help(); });
+        while (queue_is_full()) run_one();
+    }
+
+    /// All texts so far are inspected when it returns. What a thread could not do is thrown here.
+    void drain() {
+        while (run_one()) {}
+        std::unique_lock lock(mutex);
+        idle.wait(lock, [this] { return running == 0; });
+        if (failure) std::rethrow_exception(std::exchange(failure, nullptr));
+    }
+
+    std::deque<std::vector<InspectedModule>>& slots_of(const std::string& path) { return pending[path]; }
+
+    InspectOptions options;
+    std::map<std::string, std::deque<std::vector<InspectedModule>>> pending;   // by path, of inputs that are not whole yet
+    InspectReport report;
+    std::uint64_t errors{};
+
+private:
+    [[nodiscard]] bool queue_is_long() {
+        const std::lock_guard lock(mutex);
+        return queue.size() > 1;
+    }
+    /// Without other threads nothing waits.
+    [[nodiscard]] bool queue_is_full() {
+        const std::lock_guard lock(mutex);
+        return !queue.empty() && (options.threads <= 1 || waiting_bytes > kMostWaiting);
+    }
+
+    /// Takes the oldest job, if there is one.
+    bool run_one() {
+        std::unique_lock lock(mutex);
+        if (queue.empty()) return false;
+        Job job = std::move(queue.front());
+        queue.pop_front();
+        ++running;
+        lock.unlock();
+        const std::uint64_t bytes = job.text.text ? job.text.text->size() : 0;
+        std::exception_ptr thrown;
+        try {
+            inspect_text(*job.modules, job.text, job.depth);
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+        job = {};
+        lock.lock();
+        waiting_bytes -= bytes;   // counted until it is done: what is in work is in memory too
+        if (thrown) failure = thrown;
+        if (--running == 0) idle.notify_all();
+        return true;
+    }
+
+    void help() {
+        for (;;) {
+            {
+                std::unique_lock lock(mutex);
+                changed.wait(lock, [this] { return stopped || !queue.empty(); });
+                if (stopped) return;
+            }
+            run_one();
+        }
+    }
+
+    void stop() {
+        {
+            const std::lock_guard lock(mutex);
+            stopped = true;
+            queue.clear();
+        }
+        changed.notify_all();
+        for (std::thread& helper : helpers) helper.join();
+    }
+
+    std::mutex mutex;
+    std::condition_variable changed, idle;
+    std::deque<Job> queue;
+    std::uint64_t waiting_bytes{};
+    unsigned running{};
+    bool stopped{};
+    std::exception_ptr failure;
+    std::vector<std::thread> helpers;
+};
+
+Inspector::Inspector(InspectOptions options) : work_(std::make_unique<Work>(std::move(options))) {}
+Inspector::Inspector(Inspector&&) noexcept = default;
+Inspector& Inspector::operator=(Inspector&&) noexcept = default;
+Inspector::~Inspector() = default;
+
+std::uint64_t Inspector::errors() const { return work_->errors; }
+
+void Inspector::add_text(const Input& input, PtxText text) {
+    const AnalysisDepth depth = depth_for(input, text, work_->options.full);
+    work_->add({std::move(text), depth, &work_->slots_of(input.path).emplace_back()});
+}
 
 void Inspector::add_input(const Input& input) {
-    InspectedInput& out = report_.inputs.emplace_back();
+    for (const PtxText& text : input.texts) { add_text(input, text); }
+    work_->drain();
+    InspectedInput& out = work_->report.inputs.emplace_back();
     out.path = input.path;
     out.kind = input.kind;
     out.sha256 = input.sha256;
     out.cubins = input.cubins;
     out.diagnostics = input.diagnostics;
-    if (const auto found = pending_.find(input.path); found != pending_.end()) {
-        out.modules = std::move(found->second);
-        pending_.erase(found);
+    if (const auto found = work_->pending.find(input.path); found != work_->pending.end()) {
+        for (std::vector<InspectedModule>& modules : found->second) {
+            out.modules.insert(out.modules.end(), std::make_move_iterator(modules.begin()), std::make_move_iterator(modules.end()));
+        }
+        work_->pending.erase(found);
     }
-    for (const PtxText& text : input.texts) { inspect_text(out.modules, text); }
     InspectSummary said;
     count(said, out.diagnostics);
     for (const InspectedModule& module : out.modules) { count(said, module.diagnostics); }
-    errors_ += said.errors;
+    work_->errors += said.errors;
 }
 
-Result<InspectReport> Inspector::finish(const InspectOptions& options) && {
-    if (const auto filtered = filter(report_, options.kernels); !filtered) { return tl::unexpected(filtered.error()); }
-    InspectSummary& summary = report_.summary;
-    for (const InspectedInput& input : report_.inputs) {
+InspectReport Inspector::finish() && {
+    work_->drain();
+    InspectReport report = std::move(work_->report);
+    if (const auto filtered = filter(report, work_->options.kernels); !filtered) { report.selection = filtered.error(); }
+    InspectSummary& summary = report.summary;
+    for (const InspectedInput& input : report.inputs) {
         ++summary.inputs;
         count(summary, input.diagnostics);
         for (const InspectedModule& module : input.modules) {
@@ -138,13 +250,15 @@ Result<InspectReport> Inspector::finish(const InspectOptions& options) && {
             count(summary, module.diagnostics);
         }
     }
-    return std::move(report_);
+    return report;
 }
 
 Result<InspectReport> inspect(const std::vector<Input>& inputs, const InspectOptions& options) {
-    Inspector inspector;
+    Inspector inspector(options);
     for (const Input& input : inputs) { inspector.add_input(input); }
-    return std::move(inspector).finish(options);
+    InspectReport report = std::move(inspector).finish();
+    if (report.selection) { return tl::unexpected(std::move(*report.selection)); }
+    return report;
 }
 
 }  // namespace flipflop

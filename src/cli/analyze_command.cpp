@@ -85,7 +85,7 @@ int run(const AnalyzeArguments& arguments) {
     complaints.say(analysis->notes);
     if (analysis->kernels.empty() && complaints.errors() == 0) {
         Diagnostic none;
-        none.id = "FF0810";
+        none.id = "FF0817";
         none.file = arguments.inputs.front();
         none.message = "no kernel to analyse: no .entry with a body inside";
         complaints.say(none);

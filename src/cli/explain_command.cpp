@@ -63,7 +63,7 @@ int run(const ExplainArguments& arguments) {
     complaints.say(explanation->notes);
     if (explanation->kernels.empty() && complaints.errors() == 0) {
         Diagnostic none;
-        none.id = "FF0810";
+        none.id = "FF0817";
         none.file = arguments.input;
         none.message = "no kernel to explain: no .entry with a body inside";
         complaints.say(none);

@@ -91,7 +91,7 @@ std::optional<Analysis> analyze_for_gate(const std::vector<std::string>& paths, 
     if (analysis->kernels.empty()) {
         if (complaints.errors() == 0) {
             Diagnostic none;
-            none.id = "FF0810";
+            none.id = "FF0817";
             none.file = paths.front();
             none.message = "no kernel was analysed: that is never a pass";
             complaints.say(none);

@@ -1,6 +1,8 @@
 // flipflop inspect INPUT...: what is inside. No GPU needed.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <thread>
 
 #include <CLI/CLI.hpp>
 
@@ -25,11 +27,12 @@ struct InspectArguments {
 };
 
 /// Reads and inspects text by text; `keep_going` false stops after the first input that has an error.
-Result<InspectReport> inspect_all(const InspectArguments& arguments, Complaints& complaints) {
-    Inspector inspector;
+InspectReport inspect_all(const InspectArguments& arguments, Complaints& complaints) {
+    constexpr unsigned kMostThreads = 8;
+    Inspector inspector({arguments.kernels, arguments.detail == "full", std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads)});
     ReadOptions options;
     options.source = to_source_options(arguments.source, {});
-    options.on_text = [&](const Input& input, const PtxText& text) { inspector.add_text(input, text); };
+    options.on_text = [&](const Input& input, PtxText text) { inspector.add_text(input, std::move(text)); };
     for (const std::string& path : arguments.inputs) {
         Result<std::vector<Input>> read = read_input(path, options);
         if (!read) {
@@ -39,7 +42,7 @@ Result<InspectReport> inspect_all(const InspectArguments& arguments, Complaints&
         }
         if (!arguments.keep_going && (!read || inspector.errors() > 0)) { break; }
     }
-    return std::move(inspector).finish({arguments.kernels});
+    return std::move(inspector).finish();
 }
 
 int run(const InspectArguments& arguments) {
@@ -52,30 +55,31 @@ int run(const InspectArguments& arguments) {
     const auto plan = plan_output(arguments.output, {Format::text, Format::json});
     if (!plan) { return stop(plan.error(), kUsageError); }
     if (const Result<void> kept = keep_inputs(*plan, arguments.inputs); !kept) { return stop(kept.error(), kUsageError); }
-    const Result<InspectReport> report = inspect_all(arguments, complaints);
-    if (!report) { return stop(report.error(), exit_code_of(report.error())); }
-    if (report->inputs.empty()) { return complaints.finish(), complaints.input_failure(); }
-    for (const InspectedInput& input : report->inputs) {
+    const InspectReport report = inspect_all(arguments, complaints);
+    if (report.inputs.empty()) { return complaints.finish(), complaints.input_failure(); }
+    for (const InspectedInput& input : report.inputs) {
         complaints.say(input.diagnostics);
         for (const InspectedModule& module : input.modules) { complaints.say(module.diagnostics); }
     }
-    if (report->summary.kernels == 0 && complaints.errors() == 0) { std::fputs("flipflop: note: no kernel (.entry) inside\n", stderr); }
+    // What a pattern misses may be in the part that could not be read: the input's error is the one that counts.
+    if (report.selection) { return stop(*report.selection, complaints.errors() > 0 ? kInputError : exit_code_of(*report.selection)); }
+    if (report.summary.kernels == 0 && complaints.errors() == 0) { std::fputs("flipflop: note: no kernel (.entry) inside\n", stderr); }
     for (const Destination& destination : *plan) {
         const Result<void> written = write_report(destination, [&](const TextSink& sink) {
             if (destination.format == Format::json) {
-                write_json(*report, sink);
+                write_json(report, sink);
                 return;
             }
             TextStyle style;
             style.color = use_color(arguments.output, destination);
             style.width = text_width(destination);
             style.full_detail = arguments.detail == "full";
-            sink(text_report(*report, style));
+            sink(text_report(report, style));
         });
         if (!written) { return stop(written.error(), kUsageError); }
     }
     complaints.finish();
-    return exit_code(complaints, arguments.strict, report->summary.unknown_instructions > 0);
+    return exit_code(complaints, arguments.strict, report.summary.unknown_instructions > 0);
 }
 
 }  // namespace

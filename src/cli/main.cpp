@@ -15,6 +15,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/suggest.hpp"
+#include "flipflop/diagnostic.hpp"
 #include "flipflop/source.hpp"
 
 namespace {
@@ -93,6 +94,8 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
                          : (&command == &app ? "unknown command '" : "unexpected argument '") + word + "'";
         help = suggestion_for(app, word);
     }
+    std::fputs(fmt::format("{}: error: {}\n", name, flipflop::harmless(message)).c_str(), stderr);
+    if (!help.empty()) { std::fputs(fmt::format("  help: {}\n", flipflop::harmless(help)).c_str(), stderr); }
     if (message == "--gpu is required") { help = "--gpu a100, for example; flipflop gpus lists the boards, --gpu all takes each"; }
     std::fputs(fmt::format("{}: error: {}\n", name, message).c_str(), stderr);
     if (!help.empty()) { std::fputs(fmt::format("  help: {}\n", help).c_str(), stderr); }

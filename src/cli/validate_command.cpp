@@ -32,7 +32,7 @@ int run(const ValidateArguments& arguments) {
     if (const Result<void> kept = keep_inputs(*plan, inputs); !kept) { return stop(kept.error(), kUsageError); }
     if (!(arguments.keep > 0 && arguments.keep <= 100)) {
         Diagnostic error;
-        error.id = "FF0784";
+        error.id = "FF0790";
         error.file = "--keep";
         error.message = fmt::format("{} is not a share of a set in per cent", arguments.keep);
         return stop(error, kUsageError);

@@ -13,10 +13,23 @@ constexpr std::uint64_t kMostComplaints = 100;   // a damaged container can hold
 
 }  // namespace
 
-Collector::Collector(Input& input, const ReadOptions& options, std::uint64_t file_bytes) : input_(input), options_(options) {
+Collector::Collector(Input& input, const ReadOptions& options, std::string_view file, std::function<void(std::size_t)> forget_before)
+    : input_(input), options_(options), file_(file), forget_before_(std::move(forget_before)) {
+    const std::uint64_t file_bytes = file.size();
     const std::uint64_t expansion = options.limits.max_expansion;
     const bool overflow = expansion != 0 && file_bytes > ~std::uint64_t{0} / expansion;
     total_limit_ = overflow ? ~std::uint64_t{0} : std::max(kAlwaysAllowed, file_bytes * expansion);
+}
+
+void Collector::passed(const char* at) {
+    constexpr std::size_t kStep = 16ULL << 20;
+    // std::less is defined for pointers into different objects, too: what is unpacked lies elsewhere.
+    const std::less<const char*> before;
+    if (!forget_before_ || before(at, file_.data()) || before(file_.data() + file_.size(), at)) return;
+    const auto offset = static_cast<std::size_t>(at - file_.data());
+    if (offset < forgotten_ + kStep) return;
+    forgotten_ = offset;
+    forget_before_(offset);
 }
 
 std::uint64_t Collector::text_budget() const {

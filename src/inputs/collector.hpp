@@ -2,6 +2,7 @@
 // exceed the limits; whoever is told `false` stops.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -12,7 +13,11 @@ namespace flipflop {
 
 class Collector {
 public:
-    Collector(Input& input, const ReadOptions& options, std::uint64_t file_bytes);
+    /// `forget_before` is told, every few megabytes, before which byte of `file` all is done.
+    Collector(Input& input, const ReadOptions& options, std::string_view file, std::function<void(std::size_t)> forget_before = {});
+
+    /// All bytes of the file before this one have been read.
+    void passed(const char* at);
 
     /// Bytes of text that may still be added; what a decompressor may make at most.
     [[nodiscard]] std::uint64_t text_budget() const;
@@ -36,6 +41,9 @@ public:
 private:
     Input& input_;
     const ReadOptions& options_;
+    std::string_view file_;
+    std::function<void(std::size_t)> forget_before_;
+    std::size_t forgotten_{};
     std::uint64_t total_limit_;
     std::uint64_t texts_{}, entries_{}, errors_{}, notes_{};
     bool entries_said_{};

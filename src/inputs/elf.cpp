@@ -61,10 +61,17 @@ std::string cubin_architecture(string_view elf, Layout layout) {
 /// What only looks like a fatbin is no error here; a file made of such looks would take forever, and is one.
 constexpr std::uint64_t kSearchSteps = 4'000'000;
 void search_for_fatbins(string_view elf, std::uint64_t from, std::uint64_t to_byte, const std::string& name, std::uint64_t& steps, Collector& to) {
+    constexpr std::uint64_t kWindow = 16ULL << 20;
     std::uint64_t at = from;
     while (at < to_byte) {
-        const void* found = ::memmem(elf.data() + at, static_cast<std::size_t>(to_byte - at), kFatbinMagic.data(), kFatbinMagic.size());
-        if (found == nullptr) return;
+        to.passed(elf.data() + at);
+        const std::uint64_t looked = std::min(to_byte - at, kWindow);
+        const void* found = ::memmem(elf.data() + at, static_cast<std::size_t>(looked), kFatbinMagic.data(), kFatbinMagic.size());
+        if (found == nullptr) {
+            if (looked < kWindow) return;
+            at += looked - kFatbinMagic.size() + 1;   // a magic number may lie across the window's end
+            continue;
+        }
         at = static_cast<std::uint64_t>(static_cast<const char*>(found) - elf.data());
         const auto bytes = number_at<std::uint64_t>(elf, at + 8);
         const auto whole = bytes && *bytes < to_byte - at ? slice(elf, at, *bytes + 16) : std::nullopt;

@@ -72,6 +72,7 @@ void walk_entries(string_view entries, const std::string& name, Collector& to) {
         take({*number_at<std::uint16_t>(*header, 0), *number_at<std::uint32_t>(*header, 16), *number_at<std::uint64_t>(*header, 56),
               *number_at<std::uint64_t>(*header, 40), *number_at<std::uint32_t>(*header, 28), *payload}, name, to);
         at += header_bytes + payload_bytes;
+        to.passed(entries.data() + at);
     }
 }
 

@@ -77,6 +77,12 @@ FileBytes::~FileBytes() {
     if (mapped_ != nullptr) ::munmap(const_cast<char*>(mapped_), mapped_bytes_);
 }
 
+void FileBytes::forget_before(std::size_t end) const {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    // Advice only: what is needed again is read again.
+    if (mapped_ != nullptr && end >= page) (void)::madvise(const_cast<char*>(mapped_), std::min(end, mapped_bytes_) / page * page, MADV_DONTNEED);
+}
+
 Result<FileBytes> FileBytes::open(const std::string& path, const InputLimits& limits) {
     const auto unreadable = [&](int number) {
         const bool missing = number == ENOENT || number == ENOTDIR;

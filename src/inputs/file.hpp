@@ -20,6 +20,9 @@ public:
 
     [[nodiscard]] std::string_view view() const { return mapped_ != nullptr ? std::string_view{mapped_, mapped_bytes_} : held_; }
 
+    /// The bytes before `end` will hardly be looked at again: where the file is mapped, their pages are given back.
+    void forget_before(std::size_t end) const;
+
 private:
     FileBytes() = default;
     std::string held_;

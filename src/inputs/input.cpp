@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <future>
 #include <map>
 #include <system_error>
 #include <utility>
@@ -12,8 +14,9 @@
 #include "inputs/collector.hpp"
 #include "inputs/directory.hpp"
 #include "inputs/file.hpp"
-#include "inputs/source_input.hpp"
+#include "inputs/sha256.hpp"
 #include "inputs/sniff.hpp"
+#include "inputs/source_input.hpp"
 #include "inputs/triton.hpp"
 
 namespace flipflop {
@@ -109,7 +112,28 @@ void look_beside(Input& input, const ReadOptions& options) {
     }
 }
 
-Result<Input> read_bytes(std::string_view bytes, const std::string& path, const ReadOptions& options) {
+/// The digest of the file, on a thread of its own where that is worth one.
+class Digest {
+public:
+    Digest(std::string_view bytes, const FileBytes* file) {
+        const auto work = [bytes, file] { return sha256(bytes, file ? [file](std::size_t done) { file->forget_before(done); } : std::function<void(std::size_t)>{}); };
+        try {
+            if (bytes.size() > kWorthAThread) later_ = std::async(std::launch::async, work);
+        } catch (const std::system_error&) {   // no thread to be had
+        }
+        if (!later_.valid()) now_ = work();
+    }
+    [[nodiscard]] const std::string& known_now() const { return now_; }   ///< empty while a thread is at it
+    [[nodiscard]] std::string get() { return later_.valid() ? later_.get() : std::move(now_); }
+
+private:
+    static constexpr std::size_t kWorthAThread = 8ULL << 20;
+    std::future<std::string> later_;
+    std::string now_;
+};
+
+/// `file` is what holds the bytes, if it is one.
+Result<Input> read_bytes(std::string_view bytes, const std::string& path, const ReadOptions& options, const FileBytes* file = nullptr) {
     const Content content = sniff(bytes);
     const auto kind = kind_of(content);
     if (!kind) return tl::unexpected(refusal(content, path, bytes));
@@ -117,11 +141,13 @@ Result<Input> read_bytes(std::string_view bytes, const std::string& path, const 
     input.path = path;
     input.kind = *kind;
     input.file_bytes = bytes.size();
-    input.sha256 = sha256(bytes);
+    Digest digest(bytes, file);
+    input.sha256 = digest.known_now();
     look_beside(input, options);
-    Collector collector{input, options, bytes.size()};
+    Collector collector{input, options, bytes, file ? [file](std::size_t end) { file->forget_before(end); } : std::function<void(std::size_t)>{}};
     unpack(*kind, bytes, path, collector);
     collector.finish();
+    input.sha256 = digest.get();
     if (collector.texts() == 0) {
         const auto error = std::find_if(input.diagnostics.begin(), input.diagnostics.end(),
                                         [](const Diagnostic& d) { return d.severity == Severity::error; });
@@ -131,10 +157,10 @@ Result<Input> read_bytes(std::string_view bytes, const std::string& path, const 
 }
 
 /// What was named by itself: source is compiled where that is allowed.
-Result<Input> read_named(std::string_view bytes, const std::string& path, const ReadOptions& options) {
+Result<Input> read_named(std::string_view bytes, const std::string& path, const ReadOptions& options, const FileBytes* file = nullptr) {
     if (options.source)
         if (const auto kind = source_kind(sniff(bytes))) return read_source(bytes, path, *kind, options);
-    return read_bytes(bytes, path, options);
+    return read_bytes(bytes, path, options, file);
 }
 
 /// In a directory only what holds PTX counts; that the rest is something else is no complaint.
@@ -155,7 +181,7 @@ Result<std::vector<Input>> read_directory(const std::string& path, const ReadOpt
             ++others[std::string{describe(Content::text)}];   // prose about PTX, most likely
             continue;
         }
-        auto input = file ? read_bytes(file->view(), name, options) : tl::unexpected(file.error());
+        auto input = file ? read_bytes(file->view(), name, options, &*file) : tl::unexpected(file.error());
         if (input) {
             any_text = true;
             inputs.push_back(std::move(*input));
@@ -209,7 +235,7 @@ Result<std::vector<Input>> read_input(const std::string& path, const ReadOptions
     if (path != "-" && fs::is_directory(path, ignored)) return read_directory(path, options);
     const auto file = FileBytes::open(path, options.limits);
     if (!file) return tl::unexpected(file.error());
-    auto input = read_named(file->view(), path, options);
+    auto input = read_named(file->view(), path, options, &*file);
     if (!input) return tl::unexpected(std::move(input.error()));
     std::vector<Input> inputs;
     inputs.push_back(std::move(*input));

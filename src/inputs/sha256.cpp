@@ -1,5 +1,6 @@
 #include "inputs/sha256.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -94,11 +95,18 @@ bool has_sha_ni() {
 
 using AddBlocks = void (*)(State&, const unsigned char*, std::size_t);
 
-std::string digest(std::string_view bytes, AddBlocks add) {
+constexpr std::size_t kWindow = 16ULL << 20;
+
+std::string digest(std::string_view bytes, AddBlocks add, const std::function<void(std::size_t)>& passed = {}) {
     State state{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
     const std::size_t whole = bytes.size() / 64;
-    add(state, data, whole);
+    for (std::size_t done = 0; done < whole;) {
+        const std::size_t blocks = std::min(whole - done, kWindow / 64);
+        add(state, data + 64 * done, blocks);
+        done += blocks;
+        if (passed) passed(64 * done);
+    }
 
     // 5.1.1: a one bit, zeros, the length in bits as a big-endian 64-bit number.
     std::array<unsigned char, 128> tail{};
@@ -121,12 +129,14 @@ std::string digest(std::string_view bytes, AddBlocks add) {
 
 std::string sha256_portable(std::string_view bytes) { return digest(bytes, add_blocks); }
 
-std::string sha256(std::string_view bytes) {
+std::string sha256(std::string_view bytes, const std::function<void(std::size_t)>& passed) {
 #ifdef FLIPFLOP_SHA_NI
     static const bool fast = has_sha_ni();
-    if (fast) return digest(bytes, add_blocks_sha_ni);
+    if (fast) return digest(bytes, add_blocks_sha_ni, passed);
 #endif
-    return sha256_portable(bytes);
+    return digest(bytes, add_blocks, passed);
 }
+
+std::string sha256(std::string_view bytes) { return sha256(bytes, {}); }
 
 }  // namespace flipflop

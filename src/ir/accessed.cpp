@@ -14,7 +14,7 @@ bool is_address(const ptx::Operand& operand) {
 std::uint32_t written_operands(const ptx::Module& module, const ptx::Instruction& instruction) {
     const ptx::Form& form = module.form(instruction);
     const auto operands = module.operands_of(instruction);
-    if (ptx::info(form.opcode).name == "call") {
+    if (form.opcode == ptx::Opcode::call) {
         // "call (results), callee, (arguments)": the results are there only when the list comes before the callee.
         const bool has_results = operands.size() >= 2 && operands[0].kind == OperandKind::list &&
                                  (operands[1].kind == OperandKind::symbol || operands[1].kind == OperandKind::reg);
@@ -47,7 +47,7 @@ void append_registers(const ptx::Module& module, const ptx::Operand& operand, st
 }
 
 const ptx::Function* called_function(const ptx::Module& module, const ptx::Instruction& instruction) {
-    if (ptx::info(module.form(instruction).opcode).name != "call") return nullptr;
+    if (module.form(instruction).opcode != ptx::Opcode::call) return nullptr;
     for (const ptx::Operand& operand : module.operands_of(instruction)) {
         if (operand.kind != OperandKind::symbol) continue;
         const ptx::Symbol& symbol = module.symbol(operand.symbol());

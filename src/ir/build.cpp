@@ -18,8 +18,8 @@ bool always_leaves(const ptx::Module& module, const ptx::Instruction& i) {
 
 /// Instruction indices that a branch may go to, in operand order.
 void append_targets(const ptx::Module& module, const ptx::Instruction& i, std::vector<std::uint32_t>& out) {
-    const std::string_view name = ptx::info(module.form(i).opcode).name;
-    if (!name.starts_with("br")) return;
+    const ptx::Opcode opcode = module.form(i).opcode;
+    if (opcode != ptx::Opcode::bra && opcode != ptx::Opcode::brx_idx) return;
     for (const ptx::Operand& operand : module.operands_of(i)) {
         if (operand.kind == OperandKind::label) out.push_back(static_cast<std::uint32_t>(operand.value));
         if (operand.kind != OperandKind::name && operand.kind != OperandKind::symbol) continue;
@@ -45,6 +45,7 @@ void make_blocks(KernelIr& ir) {
         for (const std::uint32_t t : targets) leader[std::min(t, count)] = true;
     }
     ir.block_of.resize(count);
+    ir.blocks.reserve(static_cast<std::size_t>(std::count(leader.begin(), leader.end() - 1, true)));
     for (std::uint32_t i = 0; i < count; ++i) {
         if (leader[i]) {
             ir.blocks.emplace_back();
@@ -176,15 +177,24 @@ void find_post_dominators(KernelIr& ir) {
 void collect_accessed(KernelIr& ir) {
     const ptx::Module& module = *ir.module;
     ir.accessed.reserve(ir.function->instructions.size());
+    ir.register_lists.reserve(ir.function->instructions.size() * 3);
     for (const ptx::Instruction& i : ir.function->instructions) {
         Accessed a;
         a.reads_begin = static_cast<std::uint32_t>(ir.register_lists.size());
         if (i.guard != ptx::RegId::none) ir.register_lists.push_back(i.guard);
         const auto operands = module.operands_of(i);
-        const std::uint32_t written = written_operands(module, i);
-        for (std::uint32_t k = written; k < operands.size(); ++k) append_registers(module, operands[k], ir.register_lists);
+        const ptx::Form& form = module.form(i);
+        const ptx::Opcode opcode = form.opcode;
+        // Nearly all instructions: one register written, or none, and registers and constants read.
+        const bool writes_one = form.results == 1 && !operands.empty() && operands[0].kind == OperandKind::reg && !operands[0].paired;
+        const std::uint32_t written = writes_one && opcode != ptx::Opcode::call ? 1 : written_operands(module, i);
+        for (std::uint32_t k = written; k < operands.size(); ++k) {
+            const OperandKind kind = operands[k].kind;
+            if (kind == OperandKind::reg || kind == OperandKind::address_reg) ir.register_lists.push_back(operands[k].reg());
+            else if (kind == OperandKind::vector || kind == OperandKind::list) append_registers(module, operands[k], ir.register_lists);
+        }
         // wgmma accumulates into its destination (PTX ISA 9.7.15.5); a partial write (a selector) keeps the other part.
-        const bool accumulates = ptx::info(module.form(i).opcode).name.starts_with("wgmma.mma_async");
+        const bool accumulates = opcode == ptx::Opcode::wgmma_mma_async || opcode == ptx::Opcode::wgmma_mma_async_sp;
         for (std::uint32_t k = 0; k < written; ++k)
             if (accumulates || is_address(operands[k])) append_registers(module, operands[k], ir.register_lists);
         a.writes_begin = static_cast<std::uint32_t>(ir.register_lists.size());
@@ -216,7 +226,7 @@ bool ends_block(const ptx::Module& module, const ptx::Instruction& instruction) 
     return callee != nullptr && callee->directives.no_return;
 }
 
-KernelIr build_ir(const ptx::Module& module, const ptx::Function& function) {
+KernelIr build_ir(const ptx::Module& module, const ptx::Function& function, bool with_dominators) {
     KernelIr ir;
     ir.module = &module;
     ir.function = &function;
@@ -227,6 +237,7 @@ KernelIr build_ir(const ptx::Module& module, const ptx::Function& function) {
     connect(ir);
     const graph::Graph flow(static_cast<std::uint32_t>(ir.blocks.size()), edges_of(ir));
     find_loops(ir, flow);
+    if (!with_dominators) return ir;
     find_dominators(ir, flow);
     find_post_dominators(ir);
     return ir;

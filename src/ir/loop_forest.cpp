@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <unordered_map>
+#include <utility>
 
 #include "ir/graph.hpp"
 
@@ -29,14 +31,9 @@ Headers find_headers(const Graph& graph, const DepthFirst& d) {
     std::vector<std::uint32_t> set(n);
     for (std::uint32_t i = 0; i < n; ++i) set[i] = i;
     std::vector<std::uint32_t> last(n);
-    std::vector<std::vector<std::uint32_t>> forward_in(n);   // predecessors over edges that do not retreat
     for (std::uint32_t w = 0; w < n; ++w) last[w] = d.last[d.nodes[w]];
-    for (std::uint32_t w = 0; w < n; ++w) {
-        for (const std::uint32_t from : graph.predecessors(d.nodes[w])) {
-            const std::uint32_t v = d.preorder[from];
-            if (v != kNone && !(w <= v && v <= last[w])) forward_in[w].push_back(v);
-        }
-    }
+    // Edges that do not retreat into a header from beside its loop, moved there from the nodes inside; hardly ever any.
+    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> moved;
     std::vector<std::uint32_t> body, mark(n, kNone);
     for (std::uint32_t w = n; w-- > 0;) {
         body.clear();
@@ -49,18 +46,24 @@ Headers find_headers(const Graph& graph, const DepthFirst& d) {
         }
         for (std::size_t i = 0; i < body.size(); ++i) {
             const std::uint32_t x = body[i];
-            for (const std::uint32_t from : forward_in[x]) {
+            const auto enter = [&](std::uint32_t from) {
                 const std::uint32_t y = find(set, from);
-                if (y == w) continue;
+                if (y == w) return;
                 if (!(w <= y && y <= last[w])) {
                     // A way into the loop that does not pass its header: more than one entry.
                     h.irreducible[w] = true;
-                    if (mark[y] != w) { mark[y] = w; forward_in[w].push_back(y); }
+                    if (mark[y] != w) { mark[y] = w; moved[w].push_back(y); }
                 } else if (mark[y] != w) {
                     mark[y] = w;
                     body.push_back(y);
                 }
+            };
+            for (const std::uint32_t from : graph.predecessors(d.nodes[x])) {
+                const std::uint32_t v = d.preorder[from];
+                if (v != kNone && !(x <= v && v <= last[x])) enter(v);
             }
+            if (const auto more = moved.find(x); more != moved.end())
+                for (const std::uint32_t from : more->second) enter(from);
         }
         for (const std::uint32_t x : body) {
             h.outer[x] = w;
@@ -141,7 +144,7 @@ private:
             const std::uint32_t l = forest_.loop_of[node];
             return l == region ? node : nodes_ + tree.up_to_depth(l, tree.depth(region) + 1);
         };
-        out_.resize(nodes_ + loops_);
+        std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
         waiting_.assign(nodes_ + loops_, 0);
         for (const std::uint32_t from : d_.nodes) {
             for (const std::uint32_t to : graph_.successors(from)) {
@@ -149,10 +152,16 @@ private:
                 const std::uint32_t region = tree.common(forest_.loop_of[from], forest_.loop_of[to]);
                 const std::uint32_t a = lift(from, region), b = lift(to, region);
                 if (a == b) continue;
-                out_[a].push_back(b);
+                edges.emplace_back(a, b);
                 ++waiting_[b];
             }
         }
+        out_begin_.assign(nodes_ + loops_ + 1, 0);
+        for (const auto& edge : edges) ++out_begin_[edge.first + 1];
+        for (std::size_t m = 1; m < out_begin_.size(); ++m) out_begin_[m] += out_begin_[m - 1];
+        out_.resize(edges.size());
+        std::vector<std::uint32_t> next(out_begin_.begin(), out_begin_.end() - 1);
+        for (const auto& edge : edges) out_[next[edge.first]++] = edge.second;
     }
 
     /// Kahn's sort by least text position, the header of the region first.
@@ -170,8 +179,8 @@ private:
                 const std::uint32_t m = ready.top().second;
                 ready.pop();
                 sorted.push_back(m);
-                for (const std::uint32_t to : out_[m])
-                    if (--waiting_[to] == 0) push(to);
+                for (std::uint32_t e = out_begin_[m]; e < out_begin_[m + 1]; ++e)
+                    if (--waiting_[out_[e]] == 0) push(out_[e]);
             }
             members_[r] = std::move(sorted);
         }
@@ -202,7 +211,8 @@ private:
     const DepthFirst& d_;
     LoopForest& forest_;
     std::uint32_t nodes_{}, loops_{};
-    std::vector<std::vector<std::uint32_t>> members_, out_;
+    std::vector<std::vector<std::uint32_t>> members_;
+    std::vector<std::uint32_t> out_begin_, out_;     // edges between members of one region, by where they begin
     std::vector<std::uint32_t> waiting_;
 };
 

@@ -1,5 +1,6 @@
 // All passes over one kernel, in order. Each step has a file of its own.
 #include <algorithm>
+#include <unordered_map>
 
 #include "flipflop/passes.hpp"
 #include "passes/accesses.hpp"
@@ -42,6 +43,23 @@ InstructionTable classify(const ptx::Module& module, const ptx::Function& functi
     table.access.assign(count, -1);
     table.access2.assign(count, -1);
     return table;
+}
+
+/// What an overview has of classify() and list_accesses(): both follow from the forms, and those are few.
+void count_by_form(const ptx::Module& module, const std::vector<const ptx::Function*>& functions, KernelCode& code) {
+    struct Uses { std::uint32_t count{}; const ptx::Instruction* first{}; };
+    std::unordered_map<std::uint32_t, Uses> uses;
+    std::uint32_t last = 0;
+    Uses* at = nullptr;
+    for (const ptx::Function* function : functions)
+        for (const ptx::Instruction& i : function->instructions) {
+            if (at == nullptr || i.form != last) at = &uses[last = i.form];
+            if (at->count++ == 0) at->first = &i;
+        }
+    for (const auto& [form, use] : uses) {   // sums of whole numbers: any order gives the same
+        code.facts.mix.counts[static_cast<std::size_t>(module.forms[form].instruction_class)] += use.count;
+        code.facts.access_count += std::uint64_t{access_sides(module, *use.first).count} * use.count;
+    }
 }
 
 /// Memory operations of all functions in the order of the text.
@@ -104,34 +122,43 @@ void list_loops(const ptx::Module& module, KernelCode& code) {
 
 }  // namespace
 
-KernelCode analyse_kernel(const ptx::Module& module, std::uint32_t entry) {
+KernelCode analyse_kernel(const ptx::Module& module, std::uint32_t entry, AnalysisDepth depth) {
     KernelCode code;
     KernelFacts& facts = code.facts;
     identify(module, module.functions[entry], facts);
+    const bool full = depth == AnalysisDepth::full;
     bool incomplete = false;
     const std::vector<std::uint32_t> tree = call_tree(module, entry, incomplete);
-    code.function_of_symbol.assign(module.functions.size(), -1);
+    // A table by function for each kernel would be quadratic in a module of kernels alone: an overview goes without.
+    const bool by_function = full || tree.size() > 1;
+    if (by_function) code.function_of_symbol.assign(module.functions.size(), -1);
     std::vector<const ptx::Function*> functions;
     std::uint64_t unknown = 0;
     for (const std::uint32_t f : tree) {
         const ptx::Function& function = module.functions[f];
-        code.function_of_symbol[f] = static_cast<std::int32_t>(code.functions.size());
+        if (by_function) code.function_of_symbol[f] = static_cast<std::int32_t>(code.functions.size());
         FunctionCode& fc = code.functions.emplace_back();
-        fc.ir = build_ir(module, function);
-        fc.table = classify(module, function, facts.mix);
+        fc.ir = build_ir(module, function, full);
+        if (full) fc.table = classify(module, function, facts.mix);
         functions.push_back(&function);
         facts.instructions += static_cast<std::uint32_t>(function.instructions.size());
         unknown += function.unknown_instructions;
     }
     if (facts.instructions > 0) facts.mix.unknown_share = static_cast<double>(unknown) / facts.instructions;
-    facts.fingerprint = code_fingerprint(module, tree);
-    list_accesses(module, tree, code);
-    for (const FunctionCode& function : code.functions) settle_tensor_bytes(function, facts.accesses);
+    if (full) {
+        facts.fingerprint = code_fingerprint(module, tree);
+        list_accesses(module, tree, code);
+        for (const FunctionCode& function : code.functions) settle_tensor_bytes(function, facts.accesses);
+        facts.access_count = facts.accesses.size();
+    } else {
+        count_by_form(module, functions, code);
+    }
     list_loops(module, code);
     facts.resources.complete = !incomplete;
     collect_resources(module, functions, facts);
     describe_parameters(module, code);
-    estimate_registers(code, module.target_number, facts.resources);
+    if (full) estimate_registers(code, module.target_number, facts.resources);
+    else estimate_registers_by_ranges(code, facts.resources);
     return code;
 }
 

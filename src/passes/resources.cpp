@@ -1,6 +1,7 @@
 #include "passes/resources.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "ir/accessed.hpp"
 
@@ -34,11 +35,10 @@ void for_each_operand(const ptx::Module& module, const ptx::Instruction& i, std:
 /// Variables by address, laid out in the order of declaration, aligned, as far as the code names them.
 class Variables {
 public:
-    explicit Variables(const ptx::Module& module) : module_(module), seen_(module.symbols.size()) {}
+    explicit Variables(const ptx::Module& module) : module_(module) {}
 
     void touch(ptx::SymbolId id) {
-        if (id == ptx::SymbolId::none || seen_[static_cast<std::uint32_t>(id)]) return;
-        seen_[static_cast<std::uint32_t>(id)] = true;
+        if (id == ptx::SymbolId::none || !seen_.insert(static_cast<std::uint32_t>(id)).second) return;
         const ptx::Symbol& symbol = module_.symbol(id);
         if (symbol.kind != ptx::Symbol::Kind::variable) return;
         if (symbol.space == ptx::Space::shared && !symbol.byte_size) dynamic_ = true;
@@ -75,7 +75,7 @@ private:
     }
 
     const ptx::Module& module_;
-    std::vector<bool> seen_;
+    std::unordered_set<std::uint32_t> seen_;   // no table by symbol: a module may have a kernel for each
     std::vector<const ptx::Symbol*> shared_, local_;
     std::vector<ptx::SymbolId> pending_;
     bool dynamic_{};
@@ -179,9 +179,8 @@ LaunchBounds launch_bounds_of(const ptx::LaunchDirectives& d) {
 }
 
 std::vector<std::uint32_t> call_tree(const ptx::Module& module, std::uint32_t entry, bool& incomplete) {
-    std::vector<bool> seen(module.functions.size());
+    std::unordered_set<std::uint32_t> seen{entry};
     std::vector<std::uint32_t> found, work{entry};
-    seen[entry] = true;
     while (!work.empty()) {
         const std::uint32_t f = work.back();
         work.pop_back();
@@ -197,9 +196,7 @@ std::vector<std::uint32_t> call_tree(const ptx::Module& module, std::uint32_t en
                 continue;
             }
             const auto index = static_cast<std::uint32_t>(callee - module.functions.data());
-            if (seen[index]) continue;
-            seen[index] = true;
-            work.push_back(index);
+            if (seen.insert(index).second) work.push_back(index);
         }
     }
     std::sort(found.begin(), found.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -210,6 +207,7 @@ std::vector<std::uint32_t> call_tree(const ptx::Module& module, std::uint32_t en
 
 std::vector<std::uint32_t> callees_first(const ptx::Module& module, const KernelCode& code) {
     struct Frame { std::uint32_t function; std::size_t next; };
+    if (code.functions.size() == 1) return {0};
     std::vector<std::uint32_t> order;
     std::vector<bool> seen(code.functions.size());
     std::vector<Frame> stack{{0, 0}};

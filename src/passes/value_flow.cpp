@@ -65,18 +65,29 @@ private:
     std::map<std::uint32_t, std::uint32_t> position_;   // by SymbolId
 };
 
+/// The slots that each ld.param reads; few instructions are one.
+struct ParameterLoads {
+    std::vector<std::uint32_t> load_of;                 // by instruction: index into `slots`, kNone for all others
+    std::vector<std::vector<std::uint32_t>> slots;
+    static constexpr std::uint32_t kNone = 0xffffffff;
+};
+
 class Flow {
 public:
     Flow(const KernelIr& ir, std::vector<Slot>& slots, std::uint32_t first,
-         const std::vector<std::vector<std::uint32_t>>& slots_read, const std::function<const std::vector<Slot>*(const ptx::Function&)>& callee)
+         const ParameterLoads& slots_read, const std::function<const std::vector<Slot>*(const ptx::Function&)>& callee)
         : ir_(ir), module_(*ir.module), slots_(slots), first_(first), slots_read_(slots_read), callee_(callee),
-          registers_(ir.function->registers.size()) {}
+          registers_(ir.function->registers.size()), flags_(ir.function->registers.size()) {}
 
     /// Records uses in the slots; the launch's ids that addresses depend on.
     std::uint8_t run() {
         find_loop_comparisons();
-        do changed_ = false, sweep();
-        while (changed_ && ++sweeps_ < 8);
+        // Another sweep only where a register changed after it had been read: in loops.
+        do {
+            changed_ = false;
+            for (std::uint8_t& f : flags_) f &= static_cast<std::uint8_t>(~kRead);
+            sweep();
+        } while (changed_ && ++sweeps_ < 8);
         for (std::uint32_t i = 0; i < ir_.function->instructions.size(); ++i) record(i);
         settle_pointers();
         return address_ids_;
@@ -84,7 +95,10 @@ public:
 
 private:
     [[nodiscard]] Dependence of(const Operand& operand) const {
-        if (operand.kind == OperandKind::reg || operand.kind == OperandKind::address_reg) return registers_[operand.index];
+        if (operand.kind == OperandKind::reg || operand.kind == OperandKind::address_reg) {
+            flags_[operand.index] |= kRead;
+            return registers_[operand.index];
+        }
         if (operand.kind == OperandKind::special) {
             const auto s = static_cast<int>(operand.index);
             if (s <= static_cast<int>(ptx::Special::tid_z)) return {0, 0, 0, static_cast<std::uint8_t>(1U << s)};
@@ -117,7 +131,9 @@ private:
         const Dependence joined = join(d, more);
         if (joined.value == d.value && joined.scaled == d.scaled && joined.product == d.product && joined.ids == d.ids) return;
         d = joined;
-        changed_ = true;
+        std::uint8_t& flags = flags_[index_of(reg)];
+        changed_ |= (flags & kRead) != 0;
+        flags |= kDepends;
     }
 
     [[nodiscard]] static bool is_constant(const Operand& o) { return o.kind != OperandKind::reg && o.kind != OperandKind::special; }
@@ -164,13 +180,30 @@ private:
         }
     }
 
+    /// Most of a kernel is arithmetic on what no parameter and no id of the launch is part of: told by a byte a register.
+    [[nodiscard]] bool may_depend(std::span<const Operand> operands) const {
+        bool found = false;
+        for (std::size_t k = 1; k < operands.size(); ++k) {
+            switch (operands[k].kind) {
+            case OperandKind::reg: case OperandKind::address_reg:
+                flags_[operands[k].index] |= kRead;
+                found |= (flags_[operands[k].index] & kDepends) != 0;
+                break;
+            case OperandKind::special: case OperandKind::vector: case OperandKind::list: found = true; break;
+            default: break;
+            }
+        }
+        return found;
+    }
+
     void sweep() {
         const auto& code = ir_.function->instructions;
         for (std::uint32_t i = 0; i < code.size(); ++i) {
             const Form& form = module_.form(code[i]);
             if (form.opcode == Opcode::ld && form.space == Space::param) {
                 const auto written = ir_.writes(i);
-                const auto& read = slots_read_[i];
+                if (slots_read_.load_of[i] == ParameterLoads::kNone) continue;
+                const auto& read = slots_read_.slots[slots_read_.load_of[i]];
                 for (std::size_t k = 0; k < read.size() && k < written.size(); ++k)
                     if (read[k] >= first_ && read[k] < first_ + 64) grow(written[k], {std::uint64_t{1} << (read[k] - first_), 0, 0, 0});
                 continue;
@@ -181,6 +214,9 @@ private:
                 d = join(d, of(operands[1]));
                 continue;
             }
+            // Of what memory and comparisons give, nothing is known.
+            if (form.reads_memory || form.opcode == Opcode::setp || form.opcode == Opcode::set || form.opcode == Opcode::call) continue;
+            if (!may_depend(operands)) continue;
             const auto written = ir_.writes(i);
             if (written.empty()) continue;
             if (form.opcode == Opcode::mov && operands.size() == 2 && operands[1].kind == OperandKind::vector) {
@@ -224,8 +260,15 @@ private:
     void each(std::uint64_t mask, Visit&& visit) {
         for (; mask != 0; mask &= mask - 1) visit(slots_[first_ + static_cast<std::uint32_t>(std::countr_zero(mask))]);
     }
+    /// Each use once a slot, with its first line: whoever has it already is passed over without a look at its list.
     void use(std::uint64_t mask, const char* what, std::uint32_t i) {
-        each(mask, [&](Slot& slot) { slot.add_use(what, ir_.function->instructions[i].line); });
+        if (mask == 0) return;
+        std::uint64_t* known = nullptr;
+        for (auto& [word, slots] : known_uses_)
+            if (word == what) known = &slots;
+        if (known == nullptr) known = &known_uses_.emplace_back(what, 0).second;
+        each(mask & ~*known, [&](Slot& slot) { slot.add_use(what, ir_.function->instructions[i].line); });
+        *known |= mask;
     }
 
     void record_comparison(std::uint32_t i, std::span<const Operand> o) {
@@ -256,7 +299,7 @@ private:
         const Dependence d = of(address);
         address_ids_ |= d.ids;
         use(d.product, "address stride", i);
-        bases_.push_back({d.value, i});
+        if (d.value != 0) bases_.push_back({d.value, i});
         use(d.scaled & ~d.product, "address offset", i);
     }
 
@@ -333,12 +376,15 @@ private:
     const ptx::Module& module_;
     std::vector<Slot>& slots_;
     std::uint32_t first_;
-    const std::vector<std::vector<std::uint32_t>>& slots_read_;
+    const ParameterLoads& slots_read_;
     const std::function<const std::vector<Slot>*(const ptx::Function&)>& callee_;
     std::vector<Dependence> registers_;
+    static constexpr std::uint8_t kRead = 1, kDepends = 2;
+    mutable std::vector<std::uint8_t> flags_;         // by register: this sweep has read it; its Dependence is not empty
     std::map<std::uint32_t, Dependence> arguments_;   // by SymbolId of a call's argument variable
     std::vector<bool> ends_loop_;
     std::vector<Base> bases_;
+    std::vector<std::pair<const char*, std::uint64_t>> known_uses_;   // by the literal: slots that have it
     std::uint64_t cvta_{};
     std::uint8_t address_ids_{};
     bool changed_{}, in_loop_{};
@@ -358,17 +404,21 @@ FlowResult parameter_flow(const KernelIr& ir, const std::function<const std::vec
     const auto& code = ir.function->instructions;
     const ParameterAddresses addresses(ir);
     std::map<std::pair<std::uint32_t, std::uint32_t>, ptx::Type> found;
-    std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> places(code.size());
+    std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> places;
+    ParameterLoads loads;
+    loads.load_of.assign(code.size(), ParameterLoads::kNone);
     for (std::uint32_t i = 0; i < code.size(); ++i) {
         const Form& form = module.form(code[i]);
         const auto operands = module.operands_of(code[i]);
         if (form.opcode != Opcode::ld || form.space != Space::param || operands.size() < 2) continue;
         const auto place = addresses.place(operands[1]);
         if (!place) continue;
+        loads.load_of[i] = static_cast<std::uint32_t>(places.size());
+        places.emplace_back();
         for (std::uint32_t k = 0; k < form.vector; ++k) {
             const std::pair key{place->parameter, place->offset + k * ptx::bits_of(form.type) / 8};
             found.emplace(key, form.type);
-            places[i].push_back(key);
+            places.back().push_back(key);
         }
     }
     std::vector<Slot> slots;
@@ -377,11 +427,11 @@ FlowResult parameter_flow(const KernelIr& ir, const std::function<const std::vec
         number[key] = static_cast<std::uint32_t>(slots.size());
         slots.push_back({key.first, key.second, type, false, -1, {}});
     }
-    std::vector<std::vector<std::uint32_t>> slots_read(code.size());
-    for (std::uint32_t i = 0; i < code.size(); ++i)
-        for (const auto& key : places[i]) slots_read[i].push_back(number[key]);
+    loads.slots.resize(places.size());
+    for (std::size_t l = 0; l < places.size(); ++l)
+        for (const auto& key : places[l]) loads.slots[l].push_back(number[key]);
     FlowResult result;
-    for (std::uint32_t first = 0; first < slots.size(); first += 64) result.address_ids |= Flow(ir, slots, first, slots_read, callee).run();
+    for (std::uint32_t first = 0; first < slots.size(); first += 64) result.address_ids |= Flow(ir, slots, first, loads, callee).run();
     result.slots = std::move(slots);
     return result;
 }

@@ -22,7 +22,7 @@ void write_kernel(JsonWriter& json, const KernelFacts& facts) {
     report::write_mix(json, facts.mix);
     json.member("unknown_share", facts.mix.unknown_share);
     json.member("loops", facts.loops.size());
-    json.member("accesses", facts.accesses.size());
+    json.member("accesses", facts.access_count);
     json.end_object();
 }
 

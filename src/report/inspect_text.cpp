@@ -108,7 +108,7 @@ std::string kernel_text(const KernelFacts& facts, const TextStyle& style) {
     std::string mix = fmt::format("  {} ({}): {}", counted(facts.instructions, "instruction"),
                                   facts.mix.unknown_share > 0 ? percent(facts.mix.unknown_share) + " unknown" : "all known", mix_text(facts));
     out += wrap(mix, style.width, 4) + "\n";
-    if (!facts.loops.empty() || !facts.accesses.empty()) {
+    if (!facts.loops.empty() || facts.access_count > 0) {
         std::string loops;
         for (const LoopDescription& loop : facts.loops) {
             if (loops.size() > 200) {
@@ -118,7 +118,7 @@ std::string kernel_text(const KernelFacts& facts, const TextStyle& style) {
             loops += fmt::format("{}{} at {}", loops.empty() ? "" : ", ", printable(loop.id), place_text(loop.source, loop.ptx_line));
         }
         out += wrap(fmt::format("  {}{}; {}", counted(facts.loops.size(), "loop"), loops.empty() ? "" : " (" + loops + ")",
-                                counted(facts.accesses.size(), "memory instruction")), style.width, 4) + "\n";
+                                counted(facts.access_count, "memory instruction")), style.width, 4) + "\n";
     }
     return out;
 }
@@ -146,7 +146,7 @@ std::string overview(const InspectReport& report, const TextStyle& style) {
         table.row({brief_name(k, room), "#" + printable(k.id), grouped(k.instructions),
                    k.mix.unknown_share > 0 ? percent(k.mix.unknown_share) : "-",
                    fmt::format("{}{}", k.resources.registers_basis == RegistersBasis::estimate ? "~" : "", k.resources.registers_per_thread),
-                   shared, std::to_string(k.parameters.size()), std::to_string(k.loops.size()), std::to_string(k.accesses.size()), bounds_text(k.bounds)});
+                   shared, std::to_string(k.parameters.size()), std::to_string(k.loops.size()), std::to_string(k.access_count), bounds_text(k.bounds)});
     }
     return table.text(2, style.color) + "  one of them in full: --kernel '#ID'\n";
 }

@@ -35,6 +35,11 @@ void append_escaped(std::string& out, std::string_view text) {
     constexpr std::string_view hex = "0123456789abcdef";
     out += '"';
     for (std::size_t i = 0; i < text.size();) {
+        std::size_t plain = i;   // nearly always all of it
+        while (plain < text.size() && text[plain] >= 0x20 && text[plain] < 0x7F && text[plain] != '"' && text[plain] != '\\') { ++plain; }
+        out += text.substr(i, plain - i);
+        i = plain;
+        if (i == text.size()) { break; }
         const std::size_t length = sequence_length(text, i);
         const auto c = static_cast<unsigned char>(text[i]);
         if (length == 0) {
@@ -51,6 +56,11 @@ void append_escaped(std::string& out, std::string_view text) {
             out += "\\t";
         } else if (c == '\r') {
             out += "\\r";
+        } else if (length == 2 && c == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0) {   // C1 controls move a terminal too
+            const auto c1 = static_cast<unsigned char>(text[i + 1]);
+            out += "\\u00";
+            out += hex[c1 >> 4U];
+            out += hex[c1 & 15U];
         } else if (c < 0x20 || c == 0x7F) {
             out += "\\u00";
             out += hex[c >> 4U];

@@ -501,6 +501,22 @@ class Inspect(Case):
         done = self.expect(3, "inspect", bad, self.axpy, "--no-keep-going", "--format", "json")
         self.assertEqual(json.loads(done.out)["summary"]["inputs"], 1)
 
+    def test_a_pattern_that_selects_nothing_hides_no_error(self):
+        bad = self.file("bad.ptx", AXPY.replace("%r1, 4;", "%r1 4;"))
+        done = self.expect(3, "inspect", bad, "--kernel", "nothing*", says="bad.ptx:")
+        self.assertIn("nothing*", done.err)
+        self.expect(2, "inspect", self.axpy, "--kernel", "nothing*", says="nothing*")
+
+    def test_names_with_control_bytes_are_harmless(self):
+        path = os.path.join(self.folder.name, "a\x1b[31m\nb.ptx")
+        with open(path, "w") as file:
+            file.write(AXPY)
+        for arguments in (("inspect", path), ("inspect", path, "--detail", "full"), ("inspect", path, path, "--format", "json"),
+                          *(("analyze", path, "--gpu", "a100", "--ptxas", "off", "--block", "96", "--format", f) for f in ("text", "csv", "markdown", "json"))):
+            done = run(*arguments)
+            self.assertEqual(done.returncode, 0, done.err)
+            self.assertNotIn("\x1b", done.out + done.err, arguments)
+
 
 class Hostile(Case):
     """What a fuzzer, a careless script and a hostile file found; each once crashed, hung, ate memory or misled."""

@@ -218,7 +218,7 @@ TEST_CASE("what the user got wrong is said, with the contract's ids", "[advise][
 TEST_CASE("inputs without kernels, and without PTX", "[advise][analyze]") {
     const auto none = analyze(from_text(".version 8.0\n.target sm_80\n.address_size 64\n"), plain());
     REQUIRE_FALSE(none.has_value());
-    CHECK(none.error().id == "FF0810");
+    CHECK(none.error().id == "FF0817");
     CHECK(exit_code_of(none.error()) == 3);
     const auto broken = analyze(from_text("this is not PTX at all"), plain());
     REQUIRE(broken.has_value());

@@ -13,7 +13,7 @@ std::string text_of(std::uint32_t id) { return id == 0xffffffff ? "-" : std::to_
 
 std::string dump(const KernelIr& ir) {
     std::ostringstream out;
-    const auto list = [&](char sign, const std::vector<BlockId>& ids) {
+    const auto list = [&](char sign, const auto& ids) {
         out << ' ' << sign;
         for (std::size_t k = 0; k < ids.size(); ++k) out << (k ? "," : "") << static_cast<std::uint32_t>(ids[k]);
     };

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "parser_corpus.hpp"
+#include "tests/same_module.hpp"
 
 using namespace flipflop;
 using namespace flipflop::ptx;
@@ -80,14 +81,7 @@ TEST_CASE("parser: print(parse(x)) parses to the same module", "[parser][roundtr
             INFO(path << "\n" << rendered(second));
             REQUIRE(second.errors == 0);
             REQUIRE(second.modules.size() == 1);
-            const std::string a = testing::describe(module), b = testing::describe(second.modules[0]);
-            if (a != b) {
-                std::size_t at = 0;
-                while (at < a.size() && at < b.size() && a[at] == b[at]) ++at;
-                const std::size_t from = a.rfind('\n', at) == std::string::npos ? 0 : a.rfind('\n', at);
-                INFO("was:  " << a.substr(from, 400) << "\nprinted: " << b.substr(from, 400));
-                CHECK(a == b);
-            }
+            CHECK(testing::difference(module, second.modules[0]) == "");
             ++modules;
         }
     }

@@ -38,7 +38,4 @@ inline std::vector<std::filesystem::path> ptx_files() {
     return found;
 }
 
-/// A module as text in which ids are replaced by what they stand for: equal for modules that mean the same.
-std::string describe(const ptx::Module& module);
-
 }  // namespace flipflop::testing

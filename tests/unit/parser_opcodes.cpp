@@ -50,6 +50,7 @@ std::string rendered(const ParseResult& r) {
     return out;
 }
 
+/// Rows of PTX 9.1, which ptxas 13.0 does not read. ptxas 13.5 assembles them as well as all the others.
 bool newer_than_ptxas_13_0(const std::string& name) { return name.rfind("multimem.cp.", 0) == 0; }
 
 }  // namespace
@@ -118,12 +119,23 @@ TEST_CASE("parser: ptxas assembles the example of every row", "[parser][opcodes]
     }
     const auto folder = std::filesystem::temp_directory_path() / "flipflop_opcode_examples";
     std::filesystem::create_directories(folder);
-    for (const Example& e : examples()) {
-        if (newer_than_ptxas_13_0(e.name)) continue;
+    const auto assembles = [&](const std::string& text, const std::string& target) {
         const auto file = folder / "example.ptx";
-        std::ofstream(file, std::ios::binary) << module_text(e);
+        std::ofstream(file, std::ios::binary) << text;
+        return std::system((ptxas + " -O0 -c -arch=" + target + " -o /dev/null " + file.string() + " > /dev/null 2>&1").c_str()) == 0;
+    };
+    const bool takes_9_1 = assembles(".version 9.1\n.target sm_90\n.address_size 64\n.entry k() { ret; }\n", "sm_90");
+    std::size_t assembled = 0;
+    for (const Example& e : examples()) {
+        const bool newer = newer_than_ptxas_13_0(e.name);
+        if (newer && !takes_9_1) {
+            WARN("this ptxas is too old for " << e.name);
+            continue;
+        }
         INFO(e.name << ": " << e.statement);
-        CHECK(std::system((ptxas + " -O0 -c -arch=" + e.target + " -o /dev/null " + file.string() + " > /dev/null 2>&1").c_str()) == 0);
+        CHECK(assembles(module_text(e, newer ? "9.1" : "9.0"), e.target));
+        ++assembled;
     }
+    CHECK(assembled + 2 >= static_cast<std::size_t>(Opcode::count_) - 1);   // a row each, apart from those two
     std::filesystem::remove_all(folder);
 }

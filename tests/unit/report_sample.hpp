@@ -127,6 +127,7 @@ inline KernelFacts transpose() {
     store.ptx_line = 57;
     store.op = "st";
     facts.accesses = {load, store};
+    facts.access_count = facts.accesses.size();
     facts.resources.registers_per_thread = 16;
     facts.resources.registers_basis = RegistersBasis::ptxas;
     facts.resources.registers_low = facts.resources.registers_high = 16;
