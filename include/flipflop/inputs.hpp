@@ -58,7 +58,7 @@ struct ReadOptions {
     /// The Input is the one that will be returned, as far as it is known by then.
     std::function<void(const Input&, PtxText)> on_text;
     /// With it, CUDA source, LLVM IR and bitcode that are named (not met in a directory) are compiled; without, refused.
-    std::optional<SourceOptions> source;
+    std::optional<SourceOptions> source{};
 };
 
 /// Reads one INPUT argument. A directory yields one Input a file inside that holds PTX, sorted by path; files of other

@@ -26,6 +26,7 @@ inline constexpr int kToolError = 4;
 inline constexpr int kInternalError = 70;
 
 // `result` must outlive the application's parse. A new command: its line here and its line in main.cpp.
+void add_accuracy_command(CLI::App& app, CommandResult& result);
 void add_analyze_command(CLI::App& app, CommandResult& result);
 void add_baseline_command(CLI::App& app, CommandResult& result);
 void add_check_command(CLI::App& app, CommandResult& result);
@@ -33,6 +34,7 @@ void add_diff_command(CLI::App& app, CommandResult& result);
 void add_explain_command(CLI::App& app, CommandResult& result);
 void add_gpus_command(CLI::App& app, CommandResult& result);
 void add_inspect_command(CLI::App& app, CommandResult& result);
+void add_manual_commands(CLI::App& app, CommandResult& result);
 void add_occupancy_command(CLI::App& app, CommandResult& result);
 void add_rules_command(CLI::App& app, CommandResult& result);
 void add_tune_command(CLI::App& app, CommandResult& result);

@@ -34,6 +34,8 @@ void add_commands(CLI::App& app, CommandResult& result) {
     add_rules_command(app, result);
     add_tune_command(app, result);
     add_validate_command(app, result);
+    add_accuracy_command(app, result);
+    add_manual_commands(app, result);
 }
 
 /// The command whose arguments were being read, or the application itself.
@@ -91,6 +93,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
                          : (&command == &app ? "unknown command '" : "unexpected argument '") + word + "'";
         help = suggestion_for(app, word);
     }
+    if (message == "--gpu is required") { help = "--gpu a100, for example; flipflop gpus lists the boards, --gpu all takes each"; }
     std::fputs(fmt::format("{}: error: {}\n", name, message).c_str(), stderr);
     if (!help.empty()) { std::fputs(fmt::format("  help: {}\n", help).c_str(), stderr); }
     std::fputs(fmt::format("  see: {} --help\n", name).c_str(), stderr);
@@ -109,6 +112,9 @@ int run(int argc, char** argv) {
     CLI::App app{"Static time, power and energy of GPU kernels from their PTX"};
     app.name("flipflop");
     app.set_version_flag("-V,--version", std::string("flipflop ") + FLIPFLOP_VERSION);
+    app.footer("To begin:  flipflop inspect kernel.ptx                    kernels, parameters, and what each is used for\n"
+               "           flipflop analyze kernel.ptx --gpu a100         the answer, with every assumption listed\n"
+               "           flipflop analyze kernel.ptx --gpu a100 --work 4096,4096 --current 16,16 --arg n=4096");
     CommandResult result;
     add_commands(app, result);
     refuse_empty_values(app);
