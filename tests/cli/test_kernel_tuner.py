@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from test_cli import SHARED, SOURCE, main  # noqa: E402
 
 PYTHON = os.environ.get("FLIPFLOP_KERNEL_TUNER_PYTHON", sys.executable)
-MEASURED = os.path.join(SHARED, "measurements", "hub_convolution_milo_A100.csv.gz")
+MEASURED = os.path.join(SHARED, "measurements", "hub_convolution_milo_A4000.csv.gz")
 PARAMETERS = ["block_size_x", "block_size_y", "tile_size_x", "tile_size_y", "read_only", "use_padding", "use_shmem", "filter_width", "filter_height"]
 REPEATS, BUDGET = 20, 20
 
@@ -73,7 +73,7 @@ def write_cache(rows, path):
             entry["__error__"] = "RuntimeFailedConfig"
         cache[",".join(str(entry[p]) for p in PARAMETERS)] = entry
     with open(path, "w") as file:
-        json.dump({"device_name": "NVIDIA A100-PCIE-40GB", "kernel_name": "convolution_kernel", "problem_size": [4096, 4096], "tune_params_keys": PARAMETERS,
+        json.dump({"device_name": "NVIDIA RTX A4000", "kernel_name": "convolution_kernel", "problem_size": [4096, 4096], "tune_params_keys": PARAMETERS,
                    "tune_params": values, "objective": "time", "cache": cache}, file)
 
 
@@ -87,7 +87,7 @@ def compare(rows, folder):
     write_cache(rows, cache)
     with open(driver, "w") as file:
         file.write(DRIVER)
-    done = run_long("tune", os.path.join(SOURCE, "examples", "convolution.t1.json"), "--gpu", "a100-pcie", "--configs", table, "--export", "kernel-tuner=" + script)
+    done = run_long("tune", os.path.join(SOURCE, "examples", "convolution.t1.json"), "--gpu", "rtx-a4000", "--configs", table, "-D", "unroll_rows=15", "--export", "kernel-tuner=" + script)
     if done.returncode != 0:
         return done.stderr, None
     ran = subprocess.run([PYTHON, driver, script, cache, str(REPEATS), str(BUDGET), os.path.join(SOURCE, "examples", "tune", "convolution.cu")], capture_output=True, text=True, timeout=600, cwd=folder)
