@@ -54,6 +54,7 @@ struct GridOptions {
 class Grid {
 public:
     Grid(const Module& module, std::uint32_t entry, const Launch& launch, Listener& listener, const GridOptions& options);
+    [[nodiscard]] std::uint64_t shared_bytes() const { return shared_bytes_; }
     /// Throws GiveUp.
     void run();
 
