@@ -44,6 +44,7 @@ void WarpRun::memory(Frame& f, const MicroOp& op, u32 mask, u32 maybe) {
         b_.give_up("where the store at " + line(op) + " goes depends on data");
         return;
     }
+    if (m.kind == AccessKind::matrix || m.kind == AccessKind::wmma) return matrix(f, op, m, x);
     if (!in_bounds(op, m, x)) return;
     if (x.at.space == ptx::Space::global) note_span(m, x);
     if (op.op == Op::load) return load(f, op, m, x);
@@ -111,9 +112,24 @@ bool WarpRun::in_bounds(const MicroOp& op, const MemoryOp& m, const Access& x) {
     return true;
 }
 
+/// Adds the words of [address + shift, + bytes) of each lane that the sieve lets through.
+void WarpRun::sift_bytes(Provenance& p, const std::array<u64, kLanes>& address, u64 shift, unsigned bytes, u32 lanes) {
+    for (u32 m = lanes; m; m &= m - 1) {
+        const auto l = static_cast<unsigned>(std::countr_zero(m));
+        for (u64 word = (address[l] + shift) / 4; word <= (address[l] + shift + bytes - 1) / 4; ++word) {
+            const u32 branch = s_.sieve->branch(word);
+            if (branch == Sieve::kBranches) continue;
+            const u32 c = b_.classes.find({static_cast<i64>(branch) + 1}, false);
+            p.open(c);
+            p.add(c, l, scrambled(word));
+        }
+    }
+}
+
 /// Adds the bytes [address + shift, + bytes) of each lane.
 void WarpRun::hash_bytes(Provenance& p, const MovedBy& stride, const std::array<u64, kLanes>& address, u64 shift, unsigned bytes, u32 lanes) {
     if (!lanes) return;
+    if (s_.sieve) return sift_bytes(p, address, shift, bytes, lanes);
     const Powers& g = source_powers();
     const u32 c = b_.classes.find(stride, false);
     const bool fresh = !(p.mask & (1u << c));
@@ -154,7 +170,7 @@ void WarpRun::hash_bytes(Provenance& p, const MovedBy& stride, const std::array<
     }
 }
 
-void WarpRun::load(Frame& f, const MicroOp& op, const MemoryOp& m, const Access& x) {
+void WarpRun::load(Frame& f, const MicroOp& op, const MemoryOp& m, Access& x) {
     const FunctionProgram& code = fn(f);
     const u32 mask = x.lanes();
     const Lanes lanes{mask, f.alive};
@@ -187,6 +203,7 @@ void WarpRun::load(Frame& f, const MicroOp& op, const MemoryOp& m, const Access&
             for (u64& v : out.lane) v = static_cast<u64>(sign_extend(v, bytes * 8)) & width_mask(op.reg_width);
         }
         f.from.assign(d, p, lanes);
+        f.from.set_shaped(d, x.shaped || (lanes.active != lanes.alive && f.from.shaped(d)));
         const u32 known = out.known & mask;
         bool uniform = known == mask && known;
         if (uniform) {
@@ -263,7 +280,7 @@ void WarpRun::load_constant(const MemoryOp& m, const Access& x, u64 shift, Value
     else hash_bytes(p, x.stride, x.at.address, shift + p_.map.constant_window, bytes, x.at.known);
 }
 
-void WarpRun::load_shared(const MemoryOp& m, const Access& x, u64 shift, Value& out, Provenance& p) {
+void WarpRun::load_shared(const MemoryOp& m, Access& x, u64 shift, Value& out, Provenance& p) {
     const u32 lanes = x.at.known;
     if (!lanes) return;
     SharedMemory::Accessor who{0, index_, x.op, false, !x.maybe, false};
@@ -271,6 +288,7 @@ void WarpRun::load_shared(const MemoryOp& m, const Access& x, u64 shift, Value& 
     const auto put = [&](unsigned l) {
         const u32 bit = 1u << l;
         if (e.known) { out.lane[l] = e.bits; out.known |= bit; }
+        x.shaped |= e.shaped;
         if (e.lost) p.lost |= bit;
         for (unsigned k = e.mask; k; k &= k - 1) p.sum[std::countr_zero(k)][l] = e.sum[static_cast<std::size_t>(std::countr_zero(k))];
         if (e.junk) add_junk(p, l, x.at.address[l] + shift);
@@ -298,7 +316,7 @@ void WarpRun::load_shared(const MemoryOp& m, const Access& x, u64 shift, Value& 
     }
 }
 
-void WarpRun::load_local(const MemoryOp& m, const Access& x, u64 shift, Value& out, Provenance& p) {
+void WarpRun::load_local(const MemoryOp& m, Access& x, u64 shift, Value& out, Provenance& p) {
     b_.domain.tie(x.base->axes);
     bool first = true;
     for (u32 left = x.at.known; left; left &= left - 1) {
@@ -307,6 +325,7 @@ void WarpRun::load_local(const MemoryOp& m, const Access& x, u64 shift, Value& o
         const auto it = local_.find({x.at.address[l] + shift, m.element_bytes});
         if (it == local_.end()) { p.lost |= bit; continue; }
         const LocalCell& cell = it->second;
+        x.shaped |= cell.shaped;
         p.lost |= cell.from.lost & bit;
         for (unsigned k = cell.from.mask; k; k &= k - 1) {
             const auto c = static_cast<u32>(std::countr_zero(k));

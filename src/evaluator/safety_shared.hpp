@@ -21,6 +21,7 @@ struct Race {
 struct Element {
     u64 bits{};
     bool known{}, lost{}, junk{};            ///< junk: shared memory that nobody has written
+    bool shaped{};                           ///< ProvenanceFile::shaped, of a known value
     ClassMask mask{};
     std::array<u64, kMaxClasses> sum{};
 };
@@ -51,7 +52,7 @@ private:
         u32 reader{}, read_at{}, read_op{}, reader_warps{};
         ClassMask mask{};
         std::uint8_t element{};
-        bool known{}, lost{}, junk{true}, atomic{}, certain{};
+        bool known{}, lost{}, junk{true}, shaped{}, atomic{}, certain{};
     };
     void note_read(Cell& c, const Accessor& who, const Order& order);
     void note_write(Cell& c, const Accessor& who, const Order& order);

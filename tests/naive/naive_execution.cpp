@@ -15,6 +15,7 @@ std::uint8_t byte_at(std::uint64_t address, Numbers kind) {
     std::uint32_t word = 0;
     switch (kind) {
         case Numbers::f32: word = std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<int>(h % 61) - 30)); break;
+        case Numbers::spread: word = std::bit_cast<std::uint32_t>(static_cast<float>(h % 1000003)); break;
         case Numbers::u32: word = static_cast<std::uint32_t>(h); break;
         case Numbers::small: word = static_cast<std::uint32_t>(h % 1000); break;
         case Numbers::halves: word = 0x3c00 + static_cast<std::uint32_t>(h % 512); break;

@@ -16,7 +16,8 @@
 namespace naive {
 
 /// What an array holds before the launch.
-enum class Numbers : std::uint8_t { f32, u32, small, zero, halves };
+/// f32: few different ones, so that sums are exact; spread: many, for maxima.
+enum class Numbers : std::uint8_t { f32, spread, u32, small, zero, halves };
 
 struct Execution {
     bool followed{true};

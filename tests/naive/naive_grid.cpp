@@ -69,6 +69,7 @@ void Grid::lay_out() {
         for (std::size_t i = 0; i < module_.symbols.size(); ++i) {
             const Symbol& s = module_.symbols[i];
             if (s.kind != Symbol::Kind::variable) continue;
+            if (s.function != 0xffffffff && module_.functions[s.function].is_entry && &module_.functions[s.function] != &entry_) continue;
             const bool dynamic = s.space == Space::shared && !s.byte_size;
             if (dynamic != (pass == 1)) continue;
             std::uint64_t* at = s.space == Space::shared ? &shared : s.space == Space::local ? &local : s.space == Space::constant ? &constant : &global;

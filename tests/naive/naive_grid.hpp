@@ -95,6 +95,9 @@ private:
     bool exchange(std::vector<Thread>& threads, bool partial);
     void exchange_group(const std::vector<Thread*>& group);
     void shuffle(const std::vector<Thread*>& group, const Form& form);
+    [[nodiscard]] std::vector<Operand> parts_of(const Operand& o) const;
+    void multiply(const std::vector<Thread*>& group);
+    void fragment(const std::vector<Thread*>& group, const Form& form);
     void matrix_access(const std::vector<Thread*>& group, const Form& form);
     [[nodiscard]] Value members_of(const Thread& thread) const;
 

@@ -43,7 +43,7 @@ struct Case {
     }
     [[nodiscard]] naive::Execution executed(const Launch& l) const {
         static const std::map<std::string, naive::Numbers> kWords{
-            {"u32", naive::Numbers::u32}, {"small", naive::Numbers::small}, {"zero", naive::Numbers::zero}, {"halves", naive::Numbers::halves}};
+            {"spread", naive::Numbers::spread}, {"u32", naive::Numbers::u32}, {"small", naive::Numbers::small}, {"zero", naive::Numbers::zero}, {"halves", naive::Numbers::halves}};
         const json data = j.value("data", json::object());
         std::map<std::uint64_t, naive::Numbers> kinds;
         for (const auto& [index, word] : data.items()) kinds[std::stoul(index) + 1] = kWords.at(word);
