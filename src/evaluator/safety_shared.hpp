@@ -35,6 +35,10 @@ public:
     void grow(u64 bytes);
     [[nodiscard]] u64 bytes() const { return cells_.size() * granule_; }
 
+    /// Only that it is read.
+    void note(u64 address, unsigned bytes, const Accessor& who, const Order& order) {
+        for (u64 at = address / granule_; at <= (address + bytes - 1) / granule_; ++at) note_read(cells_[at], who, order);
+    }
     /// The caller has checked the range.
     void read(u64 address, unsigned bytes, const Accessor& who, const Order& order, Element& e);
     void write(u64 address, unsigned bytes, const Accessor& who, const Order& order, const Element& e);

@@ -120,6 +120,7 @@ private:
     void copy_from(Frame& f, const MemoryOp& m, const Access& x);
     void copy_to(const MemoryOp& m, const Access& x);
     void hash_bytes(Provenance& p, const MovedBy& stride, const std::array<u64, kLanes>& address, u64 shift, unsigned bytes, u32 lanes);
+    [[nodiscard]] const std::array<u64, kLanes>& powers_of(const std::array<u64, kLanes>& offsets);
     void sift_bytes(Provenance& p, const std::array<u64, kLanes>& address, u64 shift, unsigned bytes, u32 lanes);
     void add_junk(Provenance& p, unsigned lane, u64 address);
     /// False: an access outside its variable was found (and noted).
@@ -146,7 +147,7 @@ private:
     std::vector<std::pair<u64, unsigned>> dirty_;        ///< local memory written under undecided branches
     struct Copied { std::array<u64, kLanes> address{}, bytes{}; MovedBy stride{}; u32 lanes{}; } copied_;   ///< by a first side
     Provenance guard_;                       ///< what the undecided branches around derive from
-    std::vector<std::pair<i64, std::array<u64, kLanes>>> lane_powers_;
+    std::vector<std::pair<std::array<u64, kLanes>, std::array<u64, kLanes>>> lane_powers_;   ///< by the lanes' offsets
 };
 
 }  // namespace flipflop::eval

@@ -128,7 +128,8 @@ Execution execute(const Module& module, std::uint32_t entry, const flipflop::Lau
 
 Judgement judge(const Execution& r, const Execution& c) {
     const auto address = [](std::uint64_t a) { return "byte " + std::to_string(a & ((1ull << 36) - 1)) + " of array " + std::to_string(a >> 36); };
-    if (!c.faults.empty() && r.faults.empty()) return {false, c.faults.front()};
+    if (!r.faults.empty()) return {std::nullopt, "the reference: " + r.faults.front()};
+    if (!c.faults.empty()) return {false, c.faults.front()};
     if (!r.followed || !c.followed) return {std::nullopt, r.followed ? c.why : r.why};
     for (const auto& race : c.races)
         if (!r.races.contains(race))

@@ -145,7 +145,7 @@ RandomReblocking Maker::make() {
     RandomReblocking k;
     k.reference = kBlocks[chance(70) ? 1 + 2 * pick(2) : pick(6)];
     k.candidate = kBlocks[pick(chance(10) ? 7 : 6)];
-    k.n = n_ = chance(60) ? 768 : 500 + pick(300);
+    k.n = n_ = chance(60) ? 384 : 250 + pick(150);
     strides_ = chance(20);
     const auto grid = [&](const flipflop::Dim3& b) { return flipflop::Dim3{strides_ ? 3 : (n_ + b.x - 1) / b.x, 1, 1}; };
     k.reference_grid = grid(k.reference);
