@@ -40,11 +40,30 @@ bool may_cancel(const MicroOp& op) {
     }
 }
 
-bool is_addend(const MicroOp& op, unsigned source) {
+/// Does this operand leave the other as it is? Threads without an element bring such numbers, as many as there are threads.
+/// Numbers below -10^29 are taken for the least of all in a maximum (and so on): that is what they stand for.
+bool is_neutral(const MicroOp& op, unsigned source, u64 bits) {
+    constexpr double kBeyondData = 1e29;
+    const u64 mask = width_mask(op.width), value = bits & mask;
+    const auto real = [&] {
+        return op.width == 64 ? std::bit_cast<double>(bits) : static_cast<double>(std::bit_cast<float>(static_cast<u32>(bits)));
+    };
+    const bool is_signed = op.kind == Kind::signed_int;
     switch (op.op) {
-    case Op::add: case Op::fadd: return true;
-    case Op::sub: case Op::fsub: return source == 1;
-    case Op::mad_lo: case Op::mad_wide: case Op::mad_hi: case Op::ffma: return source == 2;
+    case Op::add: case Op::or_: case Op::xor_: return value == 0;
+    case Op::fadd: return real() == 0.0;
+    case Op::sub: return source == 1 && value == 0;
+    case Op::fsub: return source == 1 && real() == 0.0;
+    case Op::mad_lo: case Op::mad_wide: case Op::mad_hi: return source == 2 && value == 0;
+    case Op::ffma: return source == 2 ? real() == 0.0 : real() == 1.0;
+    case Op::mul_lo: case Op::mul_wide: return value == 1;
+    case Op::fmul: return real() == 1.0;
+    case Op::fdiv: return source == 1 && real() == 1.0;
+    case Op::and_: return value == mask;
+    case Op::fmax: return real() <= -kBeyondData;
+    case Op::fmin: return real() >= kBeyondData;
+    case Op::max: return is_signed ? value == (mask >> 1) + 1 : value == 0;
+    case Op::min: return is_signed ? value == mask >> 1 : value == mask;
     default: return false;
     }
 }
@@ -135,10 +154,9 @@ void WarpRun::add_shaped(Frame& f, const MicroOp& op, unsigned sources, u32 mask
         if (s == kNone || !f.from.shaped(s) || (selects && k == 2)) continue;
         const Value& v = f.slots[s];
         u32 lanes = v.known & open;
-        if (!v.axes || !(v.axes & b_.domain.live()))
-            // Adding nothing changes nothing.
-            for (u32 m = is_addend(op, k) ? lanes : 0; m; m &= m - 1)
-                if (!(v.lane[static_cast<unsigned>(std::countr_zero(m))] << (op.width == 64 ? 0 : 64 - op.width))) lanes &= ~(m & (0 - m));
+        if (!(v.axes & b_.domain.live()))
+            for (u32 m = lanes; m; m &= m - 1)
+                if (is_neutral(op, k, v.lane[static_cast<unsigned>(std::countr_zero(m))])) lanes &= ~(m & (0 - m));
         if (lanes) add_constant(v, width_of(f, s), scrambled((u64{op.instruction} << 8) + k + 1), lanes, p);
     }
 }
