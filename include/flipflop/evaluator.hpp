@@ -60,9 +60,6 @@ public:
     /// Is `candidate` the same computation as the reference? Exact over the whole grid, else null with a reason. Against an
     /// assumed reference a mismatch is null; what breaks a rule by itself (an overrun, a barrier that is missed) is false.
     [[nodiscard]] SafetyVerdict judge(const Launch& candidate) const;
-    /// The same for a variant: other code from the same source, with the same parameters. Bytes are told apart by their
-    /// addresses, so symbols of constant and global memory must lie alike in both.
-    [[nodiscard]] SafetyVerdict judge_variant(const KernelCode& variant, const Launch& candidate) const;
 
 private:
     struct Prepared;

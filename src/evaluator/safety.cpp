@@ -1,49 +1,26 @@
-// The verdict on another block shape: two launches' records, compared rule by rule (CONTRACT.md section 5, (a) to (f)).
+// The verdict on another block shape, or on another variant of a kernel: two launches' records, compared rule by rule
+// (CONTRACT.md section 5, (a) to (f)).
 #include <algorithm>
 #include <map>
 
 #include "evaluator/safety_compare.hpp"
-#include "flipflop/evaluator.hpp"
+#include "flipflop/variants.hpp"
 
 namespace flipflop {
 
 using namespace eval;
 
-struct ReblockingJudge::Prepared {
+namespace {
+
+/// A kernel made ready to be followed with everything it does.
+struct Followed {
     Program program;
     SafetyTraits traits;
-    SafetyLimits limits;
-    Launch reference;
-    bool assumed{};
-    LaunchRecord record;
-};
-
-ReblockingJudge::ReblockingJudge(const KernelCode& code, const Launch& reference, bool reference_is_assumed) : prepared_(std::make_unique<Prepared>()) {
-    Prepared& p = *prepared_;
-    p.program = prepare(code, {.whole = true});
-    p.reference = reference;
-    p.assumed = reference_is_assumed;
-    if (p.program.functions.empty()) {
-        p.traits.refused = "the kernel has no body";
-        return;
+    explicit Followed(const KernelCode& code) : program(prepare(code, {.whole = true})) {
+        if (program.functions.empty()) traits.refused = "the kernel has no body";
+        else traits = traits_of(program);
     }
-    p.traits = traits_of(p.program);
-    if (p.traits.refused.empty()) p.record = follow_launch(p.program, p.traits, reference, {}, p.limits);
-}
-ReblockingJudge::~ReblockingJudge() = default;
-ReblockingJudge::ReblockingJudge(ReblockingJudge&&) noexcept = default;
-ReblockingJudge& ReblockingJudge::operator=(ReblockingJudge&&) noexcept = default;
-
-SafetyVerdict ReblockingJudge::judge(const Launch& candidate) const {
-    const Prepared& p = *prepared_;
-    if (candidate.block == p.reference.block && candidate.grid == p.reference.grid) return {true, "the reference launch itself"};
-    if (!p.traits.refused.empty()) return {std::nullopt, "not followed: " + p.traits.refused};
-    if (candidate.block.count() == 0 || candidate.grid.count() == 0) return {std::nullopt, "an empty launch"};
-    const LaunchRecord record = follow_launch(p.program, p.traits, candidate, p.record.watched, p.limits);
-    return compare_launches({p.program, p.reference, p.assumed, p.limits.store_executions, nullptr}, p.record, record);
-}
-
-namespace {
+};
 
 /// Where a module's variables of constant and global memory lie, by name.
 std::map<std::string, u64> places_of_symbols(const Program& program) {
@@ -55,27 +32,68 @@ std::map<std::string, u64> places_of_symbols(const Program& program) {
     return places;
 }
 
+bool same_parameters(const Program& a, const Program& b) {
+    const auto& mine = a.code->facts.parameters;
+    const auto& theirs = b.code->facts.parameters;
+    return std::equal(mine.begin(), mine.end(), theirs.begin(), theirs.end(), [](const ParameterFacts& x, const ParameterFacts& y) { return x.bytes == y.bytes; });
+}
+
+/// A kernel and the launch in use.
+struct Reference {
+    Followed kernel;
+    SafetyLimits limits;
+    Launch launch;
+    bool assumed{};
+    LaunchRecord record;
+
+    Reference(const KernelCode& code, const Launch& used, bool is_assumed) : kernel(code), launch(used), assumed(is_assumed) {
+        if (kernel.traits.refused.empty()) record = follow_launch(kernel.program, kernel.traits, launch, {}, limits);
+    }
+    [[nodiscard]] SafetyVerdict judge(const Followed& other, const Launch& candidate) const {
+        for (const Followed* k : {&kernel, &other})
+            if (!k->traits.refused.empty()) return {std::nullopt, "not followed: " + k->traits.refused};
+        if (candidate.block.count() == 0 || candidate.grid.count() == 0) return {std::nullopt, "an empty launch"};
+        const std::vector<bool> watched = &other == &kernel ? record.watched : std::vector<bool>{};
+        const LaunchRecord theirs = follow_launch(other.program, other.traits, candidate, watched, limits);
+        return compare_launches({{kernel.program, kernel.traits, launch}, {other.program, other.traits, candidate}, assumed, limits}, record, theirs);
+    }
+};
+
 }  // namespace
 
-SafetyVerdict ReblockingJudge::judge_variant(const KernelCode& variant, const Launch& candidate) const {
+struct ReblockingJudge::Prepared : Reference { using Reference::Reference; };
+
+ReblockingJudge::ReblockingJudge(const KernelCode& code, const Launch& reference, bool reference_is_assumed)
+    : prepared_(std::make_unique<Prepared>(code, reference, reference_is_assumed)) {}
+ReblockingJudge::~ReblockingJudge() = default;
+ReblockingJudge::ReblockingJudge(ReblockingJudge&&) noexcept = default;
+ReblockingJudge& ReblockingJudge::operator=(ReblockingJudge&&) noexcept = default;
+
+SafetyVerdict ReblockingJudge::judge(const Launch& candidate) const {
     const Prepared& p = *prepared_;
-    const auto& mine = variant.facts.parameters;
-    const auto& theirs = p.program.code->facts.parameters;
-    const bool alike = std::equal(mine.begin(), mine.end(), theirs.begin(), theirs.end(), [](const ParameterFacts& a, const ParameterFacts& b) { return a.bytes == b.bytes; });
-    if (!alike) return {std::nullopt, "the variant has other parameters than the reference"};
-    if (!p.traits.refused.empty()) return {std::nullopt, "the reference is not followed: " + p.traits.refused};
-    if (candidate.block.count() == 0 || candidate.grid.count() == 0) return {std::nullopt, "an empty launch"};
-    const Program program = prepare(variant, {.whole = true});
-    if (program.functions.empty()) return {std::nullopt, "the kernel has no body"};
-    const SafetyTraits traits = traits_of(program);
-    if (!traits.refused.empty()) return {std::nullopt, "not followed: " + traits.refused};
-    if (places_of_symbols(program) != places_of_symbols(p.program)) return {std::nullopt, "its constant or global variables are others than the reference's, or lie elsewhere"};
-    const LaunchRecord record = follow_launch(program, traits, candidate, {}, p.limits);
-    return compare_launches({p.program, p.reference, p.assumed, p.limits.store_executions, &program}, p.record, record);
+    if (candidate.block == p.launch.block && candidate.grid == p.launch.grid) return {true, "the reference launch itself"};
+    return p.judge(p.kernel, candidate);
 }
 
 SafetyVerdict judge_reblocking(const KernelCode& code, const Launch& reference, const Launch& candidate, bool reference_is_assumed) {
     return ReblockingJudge(code, reference, reference_is_assumed).judge(candidate);
+}
+
+struct VariantJudge::Prepared : Reference { using Reference::Reference; };
+
+VariantJudge::VariantJudge(const KernelCode& reference, const Launch& launch, bool reference_is_assumed)
+    : prepared_(std::make_unique<Prepared>(reference, launch, reference_is_assumed)) {}
+VariantJudge::~VariantJudge() = default;
+VariantJudge::VariantJudge(VariantJudge&&) noexcept = default;
+VariantJudge& VariantJudge::operator=(VariantJudge&&) noexcept = default;
+
+SafetyVerdict VariantJudge::judge(const KernelCode& variant, const Launch& launch) const {
+    const Program& reference = prepared_->kernel.program;
+    const Followed other(variant);
+    if (!same_parameters(reference, other.program)) return {std::nullopt, "the variant has other parameters than the reference"};
+    if (places_of_symbols(reference) != places_of_symbols(other.program))
+        return {std::nullopt, "its constant or global variables are others than the reference's, or lie elsewhere"};
+    return prepared_->judge(other, launch);
 }
 
 }  // namespace flipflop

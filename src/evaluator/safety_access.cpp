@@ -1,4 +1,5 @@
 // Loads: where each lane reads, whether it may, what it gets and what that derives from.
+#include <algorithm>
 #include <bit>
 
 #include "evaluator/safety_warp.hpp"
@@ -44,6 +45,7 @@ void WarpRun::memory(Frame& f, const MicroOp& op, u32 mask, u32 maybe) {
         b_.give_up("where the store at " + line(op) + " goes depends on data");
         return;
     }
+    if (m.kind == AccessKind::matrix || m.kind == AccessKind::wmma) return matrix(f, op, m, x);
     if (!in_bounds(op, m, x)) return;
     if (x.at.space == ptx::Space::global) note_span(m, x);
     if (op.op == Op::load) return load(f, op, m, x);
@@ -111,50 +113,66 @@ bool WarpRun::in_bounds(const MicroOp& op, const MemoryOp& m, const Access& x) {
     return true;
 }
 
+/// Adds the words of [address + shift, + bytes) of each lane that the sieve lets through.
+void WarpRun::sift_bytes(Provenance& p, const std::array<u64, kLanes>& address, u64 shift, unsigned bytes, u32 lanes) {
+    for (u32 m = lanes; m; m &= m - 1) {
+        const auto l = static_cast<unsigned>(std::countr_zero(m));
+        for (u64 word = (address[l] + shift) / 4; word <= (address[l] + shift + bytes - 1) / 4; ++word) {
+            const u32 branch = s_.sieve->branch(word);
+            if (branch == Sieve::kBranches) continue;
+            const u32 c = b_.classes.find({static_cast<i64>(branch) + 1}, false);
+            p.open(c);
+            p.add(c, l, scrambled(word));
+        }
+    }
+}
+
+/// The powers of these offsets: what was asked last stands first.
+const std::array<u64, kLanes>& WarpRun::powers_of(const std::array<u64, kLanes>& offsets) {
+    constexpr std::size_t kKept = 32;
+    const auto it = std::find_if(lane_powers_.begin(), lane_powers_.end(), [&](const auto& e) { return e.first == offsets; });
+    if (it != lane_powers_.end()) {
+        std::rotate(lane_powers_.begin(), it, it + 1);
+        return lane_powers_.front().second;
+    }
+    if (lane_powers_.size() >= kKept) lane_powers_.pop_back();
+    std::array<u64, kLanes> powers;
+    for (unsigned l = 0; l < kLanes; ++l) powers[l] = source_powers().moved(static_cast<i64>(offsets[l]));
+    lane_powers_.insert(lane_powers_.begin(), {offsets, powers});
+    return lane_powers_.front().second;
+}
+
 /// Adds the bytes [address + shift, + bytes) of each lane.
 void WarpRun::hash_bytes(Provenance& p, const MovedBy& stride, const std::array<u64, kLanes>& address, u64 shift, unsigned bytes, u32 lanes) {
     if (!lanes) return;
+    if (s_.sieve) return sift_bytes(p, address, shift, bytes, lanes);
     const Powers& g = source_powers();
     const u32 c = b_.classes.find(stride, false);
     const bool fresh = !(p.mask & (1u << c));
     p.open(c);
     u64* sum = p.sum[c];
+    // Addresses lie in few patterns: powers are kept by the lanes' places relative to the first.
     const auto first = static_cast<unsigned>(std::countr_zero(lanes));
-    const unsigned second = lanes & (lanes - 1) ? static_cast<unsigned>(std::countr_zero(lanes & (lanes - 1))) : first;
     const u64 base = times(g.of(address[first] + shift), source_run(bytes));
-    const i64 step = second == first ? 0 : static_cast<i64>(address[second] - address[first]) / static_cast<i64>(second - first);
-    bool regular = true;
-    for (u32 m = lanes; m; m &= m - 1) {
-        const auto l = static_cast<unsigned>(std::countr_zero(m));
-        regular &= address[l] == address[first] + static_cast<u64>(step) * (l - first);
+    std::array<u64, kLanes> relative{};
+    u64 spread = 0;
+    for (unsigned l = 0; l < kLanes; ++l) {
+        relative[l] = (lanes >> l) & 1 ? address[l] - address[first] : 0;
+        spread |= relative[l];
     }
-    if (regular && step == 0) {
+    if (!spread) {
         for (unsigned l = 0; l < kLanes; ++l)
             if ((lanes >> l) & 1) sum[l] = fresh ? base : plus(sum[l], base);
         return;
     }
-    if (regular) {
-        auto it = std::find_if(lane_powers_.begin(), lane_powers_.end(), [&](const auto& e) { return e.first == step; });
-        if (it == lane_powers_.end()) {
-            if (lane_powers_.size() >= 64) lane_powers_.clear();
-            std::array<u64, kLanes> powers;
-            for (unsigned l = 0; l < kLanes; ++l) powers[l] = g.moved(step * static_cast<i64>(l));
-            lane_powers_.emplace_back(step, powers);
-            it = lane_powers_.end() - 1;
-        }
-        for (u32 m = lanes; m; m &= m - 1) {
-            const auto l = static_cast<unsigned>(std::countr_zero(m));
-            sum[l] = plus(sum[l], times(base, it->second[l - first]));
-        }
-        return;
-    }
+    const std::array<u64, kLanes>& powers = powers_of(relative);
     for (u32 m = lanes; m; m &= m - 1) {
         const auto l = static_cast<unsigned>(std::countr_zero(m));
-        sum[l] = plus(sum[l], times(g.of(address[l] + shift), source_run(bytes)));
+        sum[l] = plus(sum[l], times(base, powers[l]));
     }
 }
 
-void WarpRun::load(Frame& f, const MicroOp& op, const MemoryOp& m, const Access& x) {
+void WarpRun::load(Frame& f, const MicroOp& op, const MemoryOp& m, Access& x) {
     const FunctionProgram& code = fn(f);
     const u32 mask = x.lanes();
     const Lanes lanes{mask, f.alive};
@@ -187,6 +205,7 @@ void WarpRun::load(Frame& f, const MicroOp& op, const MemoryOp& m, const Access&
             for (u64& v : out.lane) v = static_cast<u64>(sign_extend(v, bytes * 8)) & width_mask(op.reg_width);
         }
         f.from.assign(d, p, lanes);
+        f.from.set_shaped(d, x.shaped || (lanes.active != lanes.alive && f.from.shaped(d)));
         const u32 known = out.known & mask;
         bool uniform = known == mask && known;
         if (uniform) {
@@ -263,7 +282,18 @@ void WarpRun::load_constant(const MemoryOp& m, const Access& x, u64 shift, Value
     else hash_bytes(p, x.stride, x.at.address, shift + p_.map.constant_window, bytes, x.at.known);
 }
 
-void WarpRun::load_shared(const MemoryOp& m, const Access& x, u64 shift, Value& out, Provenance& p) {
+namespace {
+
+/// A lane before this one with the same address: rows of a block read alike, neighbours read one element.
+u32 same_before(const std::array<u64, kLanes>& address, u32 lanes, unsigned lane) {
+    for (const unsigned back : {1u, 16u, 8u})
+        if (lane >= back && ((lanes >> (lane - back)) & 1) && address[lane - back] == address[lane]) return lane - back;
+    return kNone;
+}
+
+}  // namespace
+
+void WarpRun::load_shared(const MemoryOp& m, Access& x, u64 shift, Value& out, Provenance& p) {
     const u32 lanes = x.at.known;
     if (!lanes) return;
     SharedMemory::Accessor who{0, index_, x.op, false, !x.maybe, false};
@@ -271,6 +301,7 @@ void WarpRun::load_shared(const MemoryOp& m, const Access& x, u64 shift, Value& 
     const auto put = [&](unsigned l) {
         const u32 bit = 1u << l;
         if (e.known) { out.lane[l] = e.bits; out.known |= bit; }
+        x.shaped |= e.shaped;
         if (e.lost) p.lost |= bit;
         for (unsigned k = e.mask; k; k &= k - 1) p.sum[std::countr_zero(k)][l] = e.sum[static_cast<std::size_t>(std::countr_zero(k))];
         if (e.junk) add_junk(p, l, x.at.address[l] + shift);
@@ -289,16 +320,29 @@ void WarpRun::load_shared(const MemoryOp& m, const Access& x, u64 shift, Value& 
         for (u32 left = lanes; left; left &= left - 1) put(static_cast<unsigned>(std::countr_zero(left)));
         return;
     }
+    u32 shared_by_two = 0;
     for (u32 left = lanes; left; left &= left - 1) {
         const auto l = static_cast<unsigned>(std::countr_zero(left));
         who.thread = thread(l);
+        const u32 like = same_before(x.at.address, lanes, l);
+        if (like != kNone) {
+            // That two threads read it is all that matters to who writes it.
+            if (!(shared_by_two & (1u << like))) b_.shared.note(x.at.address[l] + shift, m.element_bytes, who, b_.order);
+            shared_by_two |= (1u << like) | (1u << l);
+            const u32 bit = 1u << l;
+            out.lane[l] = out.lane[like];
+            if (out.known & (1u << like)) out.known |= bit;
+            if (p.lost & (1u << like)) p.lost |= bit;
+            for (unsigned k = p.mask; k; k &= k - 1) p.sum[std::countr_zero(k)][l] = p.sum[std::countr_zero(k)][like];
+            continue;
+        }
         b_.shared.read(x.at.address[l] + shift, m.element_bytes, who, b_.order, e);
         for (unsigned k = e.mask; k; k &= k - 1) p.open(static_cast<u32>(std::countr_zero(k)));
         put(l);
     }
 }
 
-void WarpRun::load_local(const MemoryOp& m, const Access& x, u64 shift, Value& out, Provenance& p) {
+void WarpRun::load_local(const MemoryOp& m, Access& x, u64 shift, Value& out, Provenance& p) {
     b_.domain.tie(x.base->axes);
     bool first = true;
     for (u32 left = x.at.known; left; left &= left - 1) {
@@ -307,6 +351,7 @@ void WarpRun::load_local(const MemoryOp& m, const Access& x, u64 shift, Value& o
         const auto it = local_.find({x.at.address[l] + shift, m.element_bytes});
         if (it == local_.end()) { p.lost |= bit; continue; }
         const LocalCell& cell = it->second;
+        x.shaped |= cell.shaped;
         p.lost |= cell.from.lost & bit;
         for (unsigned k = cell.from.mask; k; k &= k - 1) {
             const auto c = static_cast<u32>(std::countr_zero(k));

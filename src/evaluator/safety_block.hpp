@@ -31,6 +31,15 @@ struct BlockFindings {
     std::vector<Span> spans;
 };
 
+/// Which bytes count as sources in a run that looks for one byte (safety_witness.hpp): those whose hash begins with `path`,
+/// sorted into classes by what comes next.
+struct Sieve {
+    static constexpr u32 kBranches = 6;
+    std::vector<u32> path;
+    /// The class of a source word, kBranches when it does not count.
+    [[nodiscard]] u32 branch(u64 word) const;
+};
+
 /// What all blocks of a launch share.
 struct SafetySession {
     const Program& program;
@@ -42,6 +51,10 @@ struct SafetySession {
     u64 steps{}, budget{};
     bool has_data{};
     bool entangled{};                        ///< met while running; see SafetyTraits
+    /// An operation was met that may take away what another brought in (a difference, a quotient, a maximum, a choice): bytes
+    /// that count more or less often need not change the result. Sums of products of functions of bytes always show it.
+    bool cancels{};
+    const Sieve* sieve{};                    ///< else all bytes count
     SafetySession(const Program& p, const SafetyTraits& t, const Launch& l);
 };
 

@@ -10,6 +10,8 @@ namespace flipflop::eval {
 void WarpRun::branch(Frame& f, const MicroOp& op) {
     const BlockProgram& from = fn(f).blocks[f.block];
     const Decision d = decide(f, op.guard, op.guard_negated, f.mask);
+    if (op.guard != kNone && f.from.shaped(op.guard))
+        for (u32 l = from.loop; l != kNone; l = fn(f).loops[l].parent) f.shaped_loops[l] = true;
     if (d.yes) go(f, f.block, from.targets.front(), d.yes);
     if (d.no) go(f, f.block, from.fall_through, d.no);
     if (d.maybe) undecided(f, op, d, from.targets.front(), from.fall_through);
@@ -152,6 +154,7 @@ WarpRun::Saved WarpRun::save(const Frame& f, const std::vector<u32>& slots) cons
         saved.values.push_back(f.slots[slots[k]]);
         saved.from[k].clear();
         f.from.add_to(saved.from[k], slots[k], kAllLanes);
+        saved.shaped.push_back(f.from.shaped(slots[k]));
     }
     return saved;
 }
@@ -160,6 +163,7 @@ void WarpRun::restore(Frame& f, const std::vector<u32>& slots, const Saved& save
     for (std::size_t k = 0; k < slots.size(); ++k) {
         f.slots[slots[k]] = saved.values[k];
         f.from.assign(slots[k], saved.from[k], {kAllLanes, kAllLanes});
+        f.from.set_shaped(slots[k], saved.shaped[k]);
     }
 }
 
@@ -168,6 +172,7 @@ void WarpRun::join(Frame& f, const std::vector<u32>& slots, const Saved& other, 
     for (std::size_t k = 0; k < slots.size(); ++k) {
         Value& v = f.slots[slots[k]];
         const Value& w = other.values[k];
+        const u32 known = v.known & lanes, known_there = w.known & lanes;
         u32 same = v.known & w.known & lanes;
         unsigned differ = 0;
         const unsigned live = static_cast<unsigned>(v.axes | w.axes) & b_.domain.live();
@@ -178,6 +183,7 @@ void WarpRun::join(Frame& f, const std::vector<u32>& slots, const Saved& other, 
             const auto l = static_cast<unsigned>(std::countr_zero(m));
             if (v.lane[l] != w.lane[l]) same &= ~(1u << l);
         }
+        const Value here = v;
         v.known &= ~lanes | same;
         const Provenance& theirs = other.from[k];
         for (u32 m = same; m; m &= m - 1) {
@@ -201,6 +207,10 @@ void WarpRun::join(Frame& f, const std::vector<u32>& slots, const Saved& other, 
         };
         add(theirs);
         add(why);
+        s_.cancels = true;
+        // What is chosen may be a number that another launch has otherwise.
+        if (f.from.shaped(slots[k]) && (known & open)) add_constant(here, width_of(f, slots[k]), scrambled(2 * u64{slots[k]} + 1), known & open, both);
+        if (other.shaped[k] && (known_there & open)) add_constant(w, width_of(f, slots[k]), scrambled(2 * u64{slots[k]}), known_there & open, both);
         f.from.assign(slots[k], both, {open, kAllLanes});
     }
 }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "evaluator/safety_listing.hpp"
+#include "evaluator/safety_witness.hpp"
 
 namespace flipflop::eval {
 namespace {
@@ -41,15 +42,14 @@ private:
 
     [[nodiscard]] Answer breaches() const {
         if (c_.breach.what.empty()) return {};
-        if (r_.breach.rule == c_.breach.rule && (subject_.other || r_.breach.op == c_.breach.op))
+        if (r_.breach.rule == c_.breach.rule && (!subject_.same_code() || r_.breach.op == c_.breach.op))
             return SafetyVerdict{std::nullopt, c_.breach.what + ", in the reference launch too"};
         return SafetyVerdict{false, c_.breach.what};
     }
 
     [[nodiscard]] std::string line(u32 memory) const {
-        const Program& program = subject_.other ? *subject_.other : subject_.program;
-        const MemoryOp& m = program.memory[memory];
-        return line_of(program, m.function, m.instruction);
+        const MemoryOp& m = subject_.candidate.program.memory[memory];
+        return line_of(subject_.candidate.program, m.function, m.instruction);
     }
 
     [[nodiscard]] Answer races() const {
@@ -59,12 +59,12 @@ private:
                 const bool known = std::any_of(r_.races.begin(), r_.races.end(), [&](const Race& o) {
                     return o.first == race.first && o.second == race.second && o.same_warp == race.same_warp;
                 });
-                if (known && !subject_.other) continue;
+                if (known && subject_.same_code()) continue;
                 const std::string where = race.first == race.second ? line(race.first) : line(race.first) + " and " + line(race.second);
                 const std::string why = "two threads touch the same shared memory without a barrier between (" + where + ")";
                 if (!certain) return SafetyVerdict{std::nullopt, why + ", if both run"};
                 // Whether it is the reference's own race in other code, nobody can tell.
-                if (subject_.other && !r_.races.empty()) return SafetyVerdict{std::nullopt, why + ", and the reference has such places too"};
+                if (!subject_.same_code() && !r_.races.empty()) return SafetyVerdict{std::nullopt, why + ", and the reference has such places too"};
                 return mismatch(why);
             }
         return {};
@@ -78,7 +78,7 @@ private:
             return mismatch(maybe + "it writes bytes that the reference does not write (" + name_of(c.low < r.low || r.bytes == 0 ? c.low : c.high - 1) + ")");
         if (r.bytes > 0 && (c.bytes == 0 || c.low > r.low || c.high < r.high))
             return mismatch(maybe + "it leaves bytes out that the reference writes (" + name_of(c.bytes == 0 || c.low > r.low ? r.low : r.high - 1) + ")");
-        const Listing mine = list_places(r_, conditional, subject_.limit), theirs = list_places(c_, conditional, subject_.limit);
+        const Listing mine = list_places(r_, conditional, subject_.limits.store_executions), theirs = list_places(c_, conditional, subject_.limits.store_executions);
         if (mine.complete && theirs.complete) {
             if (const auto missing = mine.first_not_in(theirs)) return mismatch(maybe + "it leaves bytes out that the reference writes (" + name_of(*missing) + ")");
             if (const auto extra = theirs.first_not_in(mine)) return mismatch(maybe + "it writes bytes that the reference does not write (" + name_of(*extra) + ")");
@@ -106,10 +106,16 @@ private:
     [[nodiscard]] Answer origins() const {
         const bool derived = r_.stores.derived == c_.stores.derived && r_.conditional.derived == c_.conditional.derived;
         if (!derived || r_.atomics.derived != c_.atomics.derived) {
-            if (!r_.certain || !c_.certain)
-                return SafetyVerdict{std::nullopt, "the bytes that results derive from are combined in another way, or are others"};
+            if (!subject_.same_code() || !r_.certain || !c_.certain) {
+                const SafetySide &r = subject_.reference, &c = subject_.candidate;
+                // Variants that store wider or narrower pieces put sources together that others keep apart.
+                const bool alike = r.traits.global_granule == c.traits.global_granule;
+                const auto other = alike ? byte_with_other_sources({r.program, r.traits, r.launch, r_}, {c.program, c.traits, c.launch, c_}, subject_.limits) : std::nullopt;
+                if (other) return mismatch("the same bytes are written, but from other bytes (" + name_of(*other) + ")");
+                return SafetyVerdict{std::nullopt, "bytes that results derive from count more or less often than in the reference, which a maximum or a running mean does not mind"};
+            }
             if (derived) return mismatch("what atomic operations add up derives from other bytes");
-            const auto where = first_other_origin(r_, c_, subject_.limit / 16);
+            const auto where = first_other_origin(r_, c_, subject_.limits.store_executions / 16);
             return mismatch("the same bytes are written, but from other bytes" + (where ? " (" + name_of(*where) + ")" : std::string{}));
         }
         if (r_.stores.known != c_.stores.known || r_.conditional.known != c_.conditional.known)
@@ -125,11 +131,11 @@ private:
     [[nodiscard]] std::string name_of(u64 address) const {
         std::string name = "address " + std::to_string(address);
         u64 best = ~u64{0};
-        const auto& parameters = subject_.program.code->facts.parameters;
-        for (std::size_t k = 0; k < parameters.size() && k < subject_.reference.arguments.size(); ++k) {
+        const auto& parameters = subject_.reference.program.code->facts.parameters;
+        for (std::size_t k = 0; k < parameters.size() && k < subject_.reference.launch.arguments.size(); ++k) {
             if (parameters[k].kind != ParameterKind::pointer) continue;
             u64 base = 0;
-            const auto& bytes = subject_.reference.arguments[k].bytes;
+            const auto& bytes = subject_.reference.launch.arguments[k].bytes;
             for (std::size_t b = 0; b < bytes.size() && b < 8; ++b) base |= u64{bytes[b]} << (8 * b);
             if (address - base >= best) continue;
             best = address - base;

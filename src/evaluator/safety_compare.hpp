@@ -7,13 +7,13 @@
 
 namespace flipflop::eval {
 
+struct SafetySide { const Program& program; const SafetyTraits& traits; const Launch& launch; };
+
 struct SafetySubject {
-    const Program& program;
-    const Launch& reference;
+    SafetySide reference, candidate;         ///< of one program, or of two variants of one computation
     bool assumed{};                          ///< the reference is nobody's launch: a mismatch says nothing
-    u64 limit{};                             ///< store executions that may be listed
-    /// The candidate's, where it is other code than the reference's (a variant): operations have no common numbers then.
-    const Program* other{};
+    const SafetyLimits& limits;
+    [[nodiscard]] bool same_code() const { return &reference.program == &candidate.program; }
 };
 
 [[nodiscard]] SafetyVerdict compare_launches(const SafetySubject& subject, const LaunchRecord& reference, const LaunchRecord& candidate);

@@ -29,6 +29,7 @@ public:
             boxes_.pop_back();
             evaluate(box, false);
             if (block_.classes.overflow()) evaluate(box, true);
+            box_ = box;
             finish();
             settled += split(box);
             ++record_.runs;
@@ -38,7 +39,7 @@ public:
         }
         record_.steps = s_.steps;
         record_.races = s_.races;
-        record_.certain = !s_.entangled && !s_.traits.entangled && !s_.traits.collective;
+        record_.certain = !s_.cancels && !s_.entangled && !s_.traits.entangled && !s_.traits.collective;
     }
 
     /// Loads of bytes that the launch also writes and that nobody watched: run again with an eye on them.
@@ -60,11 +61,8 @@ private:
             block_.domain.set(k, k < kFirstLoopAxis && !point ? static_cast<i64>(box.extent[k]) : 1);
             block_.domain.movers[k] = kAllLanes;
         }
-        Place place;
-        for (unsigned k = 0; k < kBlockAxes; ++k) place.block[k] = box.low[k];
-        for (unsigned k = 0; k < kWarpAxes; ++k) place.warp[k] = static_cast<u32>(box.low[kBlockAxes + k]);
-        if (s_.traits.cooperative) block_.run(place, groups_);
-        else block_.run(place, {groups_[box.group]});
+        const Corner corner = corner_of(s_, box);
+        block_.run(corner.place, corner.groups);
     }
 
     /// Cuts off what the run did not settle; how many warps or blocks it did.
@@ -193,6 +191,7 @@ private:
         settle(groups, record_.stores, false);
         settle(groups, record_.conditional, true);
         if (!record_.boxes_complete) return;
+        kept.box = box_;
         for (unsigned k = 0; k < kFirstLoopAxis; ++k) kept.extent[k] = extent(k);
         for (u32 c = 0; c < block_.classes.size(); ++c) kept.classes.push_back(block_.classes[c]);
         record_.boxes.push_back(std::move(kept));
@@ -245,11 +244,21 @@ private:
     BlockRun block_;
     std::vector<WarpGroup> groups_;
     std::vector<GridBox> boxes_;
+    GridBox box_;                            ///< of the last run
     std::vector<std::pair<u32, std::pair<u64, u64>>> reads_, writes_;   ///< by memory operation
     std::size_t items_{};
 };
 
 }  // namespace
+
+Corner corner_of(const SafetySession& session, const GridBox& box) {
+    Corner corner;
+    for (unsigned k = 0; k < kBlockAxes; ++k) corner.place.block[k] = box.low[k];
+    for (unsigned k = 0; k < kWarpAxes; ++k) corner.place.warp[k] = static_cast<u32>(box.low[kBlockAxes + k]);
+    corner.groups = group_warps(session.launch.block, session.traits.cooperative);
+    if (!session.traits.cooperative) corner.groups = {corner.groups[box.group]};
+    return corner;
+}
 
 LaunchRecord follow_launch(const Program& program, const SafetyTraits& traits, const Launch& launch,
                            const std::vector<bool>& watched, const SafetyLimits& limits) {

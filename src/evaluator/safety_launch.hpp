@@ -23,6 +23,7 @@ struct WriteSums {
 
 /// What the blocks of a box wrote, for whoever must list it byte by byte.
 struct BoxWrites {
+    GridBox box;                             ///< its corner and group; `extent` is what the run held for
     std::array<i64, kFirstLoopAxis> extent{};
     std::vector<ByteClass> classes;
     struct Item {
@@ -58,6 +59,10 @@ struct SafetyLimits {
 };
 
 /// `watched`: loads known from another launch to read what the launch writes.
+/// Where in a launch one run of a block (or warp) begins.
+struct Corner { Place place; std::vector<WarpGroup> groups; };
+[[nodiscard]] Corner corner_of(const SafetySession& session, const GridBox& box);
+
 [[nodiscard]] LaunchRecord follow_launch(const Program& program, const SafetyTraits& traits, const Launch& launch,
                                          const std::vector<bool>& watched, const SafetyLimits& limits);
 

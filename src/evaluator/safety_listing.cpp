@@ -96,6 +96,27 @@ Listing list_places(const LaunchRecord& record, bool conditional, u64 limit) {
     return listing;
 }
 
+std::optional<GridBox> writer_of(const LaunchRecord& record, u64 address) {
+    std::optional<GridBox> found;
+    for (const BoxWrites& box : record.boxes) {
+        for_each_point(box, [&](const auto& at) {
+            for (const BoxWrites::Item& item : box.items) {
+                const u64 first = item.address + static_cast<u64>(displacement(item.stride, at));
+                if (address - first >= item.bytes) continue;
+                found = box.box;
+                for (unsigned k = 0; k < kFirstLoopAxis; ++k) {
+                    found->low[k] += static_cast<u64>(at[k]);
+                    found->extent[k] = 1;
+                }
+                return false;
+            }
+            return true;
+        });
+        if (found) break;
+    }
+    return found;
+}
+
 std::optional<u64> first_other_origin(const LaunchRecord& reference, const LaunchRecord& candidate, u64 limit) {
     std::unordered_map<u64, u64> origins;    // looked up only
     u64 count = 0;

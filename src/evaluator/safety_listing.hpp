@@ -31,6 +31,9 @@ private:
 /// Of the stores that data decides about, or of the others. Not complete when there are more than `limit`.
 [[nodiscard]] Listing list_places(const LaunchRecord& record, bool conditional, u64 limit);
 
+/// The block (or warp) that writes a byte, as a box of one point: the first of several.
+[[nodiscard]] std::optional<GridBox> writer_of(const LaunchRecord& record, u64 address);
+
 /// An address that both write from different bytes, among the first `limit` that the reference writes.
 [[nodiscard]] std::optional<u64> first_other_origin(const LaunchRecord& reference, const LaunchRecord& candidate, u64 limit);
 

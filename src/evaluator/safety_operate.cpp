@@ -1,5 +1,6 @@
 // What the result of each operation derives from: the sum of its sources, but for what moves values between lanes, takes
 // them apart or chooses between them.
+#include <algorithm>
 #include <bit>
 
 #include "evaluator/safety_warp.hpp"
@@ -26,6 +27,45 @@ unsigned shuffle_source(unsigned mode, unsigned l, u64 b, u64 c) {
     default: from = lowest | static_cast<int>(amount & ~segment & 31); in = from <= highest; break;
     }
     return static_cast<unsigned>(in ? from : lane);
+}
+
+/// Sums, products and functions of one number keep count of every byte; these may take away or pass over.
+bool may_cancel(const MicroOp& op) {
+    switch (op.op) {
+    case Op::mov: case Op::cvt: case Op::cvta: case Op::add: case Op::mul_lo: case Op::mul_wide: case Op::mad_lo: case Op::mad_wide: case Op::dp4a: case Op::dp2a:
+    case Op::fadd: case Op::fmul: case Op::ffma: case Op::fsqrt: case Op::fex2: case Op::flg2: case Op::fsin: case Op::fcos:
+    case Op::pack: case Op::unpack: case Op::shfl: case Op::shl:
+        return false;
+    default: return true;
+    }
+}
+
+/// Does this operand leave the other as it is? Threads without an element bring such numbers, as many as there are threads.
+/// Numbers below -10^29 are taken for the least of all in a maximum (and so on): that is what they stand for.
+bool is_neutral(const MicroOp& op, unsigned source, u64 bits) {
+    constexpr double kBeyondData = 1e29;
+    const u64 mask = width_mask(op.width), value = bits & mask;
+    const auto real = [&] {
+        return op.width == 64 ? std::bit_cast<double>(bits) : static_cast<double>(std::bit_cast<float>(static_cast<u32>(bits)));
+    };
+    const bool is_signed = op.kind == Kind::signed_int;
+    switch (op.op) {
+    case Op::add: case Op::or_: case Op::xor_: return value == 0;
+    case Op::fadd: return real() == 0.0;
+    case Op::sub: return source == 1 && value == 0;
+    case Op::fsub: return source == 1 && real() == 0.0;
+    case Op::mad_lo: case Op::mad_wide: case Op::mad_hi: return source == 2 && value == 0;
+    case Op::ffma: return source == 2 ? real() == 0.0 : real() == 1.0;
+    case Op::mul_lo: case Op::mul_wide: return value == 1;
+    case Op::fmul: return real() == 1.0;
+    case Op::fdiv: return source == 1 && real() == 1.0;
+    case Op::and_: return value == mask;
+    case Op::fmax: return real() <= -kBeyondData;
+    case Op::fmin: return real() >= kBeyondData;
+    case Op::max: return is_signed ? value == (mask >> 1) + 1 : value == 0;
+    case Op::min: return is_signed ? value == mask >> 1 : value == mask;
+    default: return false;
+    }
 }
 
 }  // namespace
@@ -68,6 +108,7 @@ void WarpRun::plain(Frame& f, const MicroOp& op, u32 mask) {
         lost |= f.from.lost(op.src[k]) & mask;
     }
     const bool simple = op.op != Op::pack && op.op != Op::unknown && op.op != Op::mapa && op.op != Op::ctarank;
+    note_shape(f, op, sources, carried != 0);
     if (simple && !carried && !lost) {
         for (const u32 d : op.dst)
             if (d != kNone) f.from.assign_empty(d, lanes);
@@ -75,10 +116,49 @@ void WarpRun::plain(Frame& f, const MicroOp& op, u32 mask) {
         Provenance p;
         p.clear();
         derive(f, op, mask, p);
+        if (p.mask && may_cancel(op)) s_.cancels = true;
+        if (carried) add_shaped(f, op, sources, mask, p);
         for (const u32 d : op.dst)
             if (d != kNone) f.from.assign(d, p, lanes);
     }
     operate(fn(f), op, f.slots.data(), lanes, b_.domain, 1);
+}
+
+/// What becomes of ProvenanceFile::shaped. A number that is counted in a loop whose trips follow from the launch does too.
+void WarpRun::note_shape(Frame& f, const MicroOp& op, unsigned sources, bool derived) {
+    bool shaped = op.guard != kNone && f.from.shaped(op.guard);
+    for (unsigned k = 0; k < sources; ++k)
+        if (op.src[k] != kNone) shaped = shaped || f.from.shaped(op.src[k]);
+    if (op.op == Op::pack)
+        for (u32 k = 0; k < op.list_count; ++k)
+            if (fn(f).lists[op.list + k] != kNone) shaped = shaped || f.from.shaped(fn(f).lists[op.list + k]);
+    const u32 loop = fn(f).blocks[f.block].loop;
+    if (!shaped && !derived && loop != kNone && f.shaped_loops[loop]) {
+        const auto& carried = fn(f).loops[loop].carried;
+        for (unsigned k = 0; k < sources; ++k)
+            shaped = shaped || (op.src[k] != kNone && std::find(carried.begin(), carried.end(), op.src[k]) != carried.end());
+    }
+    for (const u32 d : op.dst)
+        if (d != kNone) f.from.set_shaped(d, shaped || (op.guard != kNone && f.from.shaped(d)));
+}
+
+void WarpRun::add_shaped(Frame& f, const MicroOp& op, unsigned sources, u32 mask, Provenance& p) {
+    switch (op.op) {
+    case Op::shfl: case Op::unknown: case Op::pack: case Op::unpack: case Op::mov: case Op::activemask: case Op::elect: return;
+    default: break;
+    }
+    const bool selects = op.op == Op::selp || op.op == Op::slct;
+    const u32 open = selects ? mask & ~f.slots[op.src[2]].known : mask;
+    for (unsigned k = 0; k < sources; ++k) {
+        const u32 s = op.src[k];
+        if (s == kNone || !f.from.shaped(s) || (selects && k == 2)) continue;
+        const Value& v = f.slots[s];
+        u32 lanes = v.known & open;
+        if (!(v.axes & b_.domain.live()))
+            for (u32 m = lanes; m; m &= m - 1)
+                if (is_neutral(op, k, v.lane[static_cast<unsigned>(std::countr_zero(m))])) lanes &= ~(m & (0 - m));
+        if (lanes) add_constant(v, width_of(f, s), scrambled((u64{op.instruction} << 8) + k + 1), lanes, p);
+    }
 }
 
 void WarpRun::derive(Frame& f, const MicroOp& op, u32 mask, Provenance& p) {
@@ -152,12 +232,11 @@ void WarpRun::add_all_lanes(Frame& f, u32 slot, u32 mask, Provenance& p) {
     }
 }
 
-/// A constant that goes through an operation without a meaning here: its bits stand for what comes out.
-void WarpRun::add_constant(Frame& f, const MicroOp& op, u32 slot, unsigned position, u32 mask, Provenance& p) {
-    const Value& v = f.slots[slot];
+/// A number that decides or changes what comes from memory: its bits stand for themselves.
+void WarpRun::add_constant(const Value& v, unsigned width, u64 salt, u32 mask, Provenance& p) {
+    keep_in_range(v, mask, std::min(60u, width), false, b_.domain);
     const u32 c = b_.classes.find(moved_by(v, b_.domain), true);
     p.open(c);
-    const u64 salt = scrambled((u64{op.instruction} << 8) + position + 1);
     for (u32 m = mask; m; m &= m - 1) {
         const auto l = static_cast<unsigned>(std::countr_zero(m));
         p.add(c, l, times(salt, source_powers().of(v.lane[l] & (width_mask(60)))));
@@ -193,10 +272,7 @@ void WarpRun::derive_unknown(Frame& f, const MicroOp& op, u32 mask, Provenance& 
             continue;
         }
         f.from.add_to(p, s, mask);
-        if (all_known) {
-            keep_in_range(f.slots[s], all_known, 60, false, b_.domain);
-            add_constant(f, op, s, k, all_known, p);
-        }
+        if (all_known) add_constant(f.slots[s], width_of(f, s), scrambled((u64{op.instruction} << 8) + k + 1), all_known, p);
     }
 }
 

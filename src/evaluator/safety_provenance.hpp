@@ -72,6 +72,7 @@ public:
     void reset(u32 slots) {
         mask_.assign(slots, 0);
         lost_.assign(slots, kAllLanes);
+        shaped_.assign(slots, false);
         rows_.resize(std::size_t{slots} * capacity_ * kLanes);
         slots_ = slots;
     }
@@ -79,6 +80,9 @@ public:
     [[nodiscard]] u32 lost(u32 slot) const { return lost_[slot]; }
     [[nodiscard]] const u64* row(u32 slot, u32 c) const { return &rows_[(std::size_t{slot} * capacity_ + c) * kLanes]; }
     [[nodiscard]] u64 at(u32 slot, u32 c, unsigned lane) const { return mask_[slot] & (1u << c) ? row(slot, c)[lane] : 0; }
+    /// Does a known value follow from where threads stand or how many there are? Then it may be another in another launch.
+    [[nodiscard]] bool shaped(u32 slot) const { return shaped_[slot]; }
+    void set_shaped(u32 slot, bool shaped) { shaped_[slot] = shaped; }
     /// Nothing, known to be nothing.
     void set_empty(u32 slot) { mask_[slot] = 0; lost_[slot] = 0; }
     /// Adds what `slot` derives from in those lanes.
@@ -91,6 +95,7 @@ private:
     [[nodiscard]] u64* writable(u32 slot, u32 c) { return &rows_[(std::size_t{slot} * capacity_ + c) * kLanes]; }
     std::vector<ClassMask> mask_;
     std::vector<u32> lost_;
+    std::vector<bool> shaped_;
     std::vector<u64> rows_;
     u32 slots_{}, capacity_{2};
 };

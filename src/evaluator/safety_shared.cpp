@@ -73,6 +73,7 @@ void SharedMemory::read(u64 address, unsigned bytes, const Accessor& who, const 
             e.lost |= c.lost;
             e.junk |= c.junk;
             e.known &= c.known;
+            e.shaped |= c.shaped;
             const u64 from = end * granule_, shift = from > address ? 8 * (from - address) : 0;
             const u64 part = from < address ? c.bits >> (8 * (address - from)) : c.bits;
             if (shift < 64) e.bits |= part << shift;
@@ -95,6 +96,7 @@ void SharedMemory::put(Cell& c, std::size_t index, u64 bits, const Element& e) {
     c.known = e.known;
     c.lost = e.lost;
     c.junk = e.junk;
+    c.shaped = e.shaped;
     c.mask = e.mask;
     for (unsigned m = e.mask; m; m &= m - 1) {
         const auto k = static_cast<u32>(std::countr_zero(m));

@@ -21,6 +21,7 @@ struct Race {
 struct Element {
     u64 bits{};
     bool known{}, lost{}, junk{};            ///< junk: shared memory that nobody has written
+    bool shaped{};                           ///< ProvenanceFile::shaped, of a known value
     ClassMask mask{};
     std::array<u64, kMaxClasses> sum{};
 };
@@ -34,6 +35,10 @@ public:
     void grow(u64 bytes);
     [[nodiscard]] u64 bytes() const { return cells_.size() * granule_; }
 
+    /// Only that it is read.
+    void note(u64 address, unsigned bytes, const Accessor& who, const Order& order) {
+        for (u64 at = address / granule_; at <= (address + bytes - 1) / granule_; ++at) note_read(cells_[at], who, order);
+    }
     /// The caller has checked the range.
     void read(u64 address, unsigned bytes, const Accessor& who, const Order& order, Element& e);
     void write(u64 address, unsigned bytes, const Accessor& who, const Order& order, const Element& e);
@@ -51,7 +56,7 @@ private:
         u32 reader{}, read_at{}, read_op{}, reader_warps{};
         ClassMask mask{};
         std::uint8_t element{};
-        bool known{}, lost{}, junk{true}, atomic{}, certain{};
+        bool known{}, lost{}, junk{true}, shaped{}, atomic{}, certain{};
     };
     void note_read(Cell& c, const Accessor& who, const Order& order);
     void note_write(Cell& c, const Accessor& who, const Order& order);

@@ -34,6 +34,7 @@ Element WarpRun::element(const Frame& f, u32 slot, unsigned lane) const {
     e.bits = v.lane[lane];
     e.known = (v.known >> lane) & 1;
     e.lost = (f.from.lost(slot) >> lane) & 1;
+    e.shaped = f.from.shaped(slot);
     e.mask = f.from.mask(slot);
     for (unsigned m = e.mask; m; m &= m - 1) {
         const auto c = static_cast<u32>(std::countr_zero(m));
@@ -94,6 +95,7 @@ void WarpRun::store_local(Frame& f, u32 slot, const MemoryOp& m, const Access& x
         }
         const auto [it, added] = local_.try_emplace({place, bytes});
         LocalCell& cell = it->second;
+        cell.shaped = cell.shaped || (slot != kNone && f.from.shaped(slot));
         if (added) { cell.from.clear(); cell.from.lost = kAllLanes; }
         Provenance p;
         p.clear();

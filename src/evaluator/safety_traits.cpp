@@ -31,7 +31,6 @@ const char* objection(const ptx::Form& form) {
     case Opcode::alloca: return "alloca";
     case Opcode::mapa: return "another block's shared memory";
     case Opcode::clusterlaunchcontrol_try_cancel: return "work that is handed out while the kernel runs";
-    case Opcode::wmma_store: case Opcode::stmatrix: return "matrix stores";
     default: break;
     }
     const std::string_view name = ptx::info(form.opcode).name;

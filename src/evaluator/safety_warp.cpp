@@ -36,9 +36,11 @@ void WarpRun::push(u32 function, u32 mask) {
     for (const auto& [slot, which] : code.specials) {
         set_special(f.slots[slot], which, context);
         if (f.slots[slot].known == kAllLanes) f.from.set_empty(slot);
+        f.from.set_shaped(slot, true);
     }
     f.pending.assign(code.blocks.size(), 0);
     f.waiting.assign(code.loops.size(), 0);
+    f.shaped_loops.assign(code.loops.size(), false);
     f.alive = f.entered = mask;
     stack_.push_back(std::move(frame));
     if (!code.blocks.empty()) go(top(), kNone, 0, mask);
@@ -175,6 +177,7 @@ void WarpRun::call(Frame& f, const MicroOp& op, u32 mask) {
         p.clear();
         f.from.add_to(p, mine, mask);
         callee.from.assign(theirs, p, {mask, mask});
+        callee.from.set_shaped(theirs, f.from.shaped(mine));
     }
 }
 
@@ -194,6 +197,7 @@ void WarpRun::finish() {
         p.clear();
         done->from.add_to(p, theirs, lanes.active);
         caller.from.assign(mine, p, lanes);
+        caller.from.set_shaped(mine, done->from.shaped(theirs));
         write_lanes(caller.slots[mine], v.lane.data(), v.known & lanes.active, v.uniform, v.stride, v.axes, lanes, b_.domain, v.reason);
     }
 }

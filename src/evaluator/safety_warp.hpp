@@ -3,6 +3,7 @@
 // depends on data both ways are followed one after the other and what they leave behind is joined.
 #pragma once
 
+#include <bit>
 #include <optional>
 
 #include "evaluator/safety_block.hpp"
@@ -30,6 +31,7 @@ private:
         ProvenanceFile from;
         std::vector<u32> pending;            ///< lanes by order of the block
         std::vector<u32> waiting;            ///< by loop: lanes that wait for the next iteration
+        std::vector<bool> shaped_loops;      ///< how often they run follows from the launch
         u32 alive{}, entered{};
         u32 block{kNone}, op{}, mask{};
         u32 stop{kNone};                     ///< where a side of an undecided branch ends
@@ -65,9 +67,13 @@ private:
     void derive_select(Frame& f, const MicroOp& op, u32 mask, Provenance& p);
     void derive_shuffle(Frame& f, const MicroOp& op, u32 mask, Provenance& p);
     void derive_unknown(Frame& f, const MicroOp& op, u32 mask, Provenance& p);
-    void add_constant(Frame& f, const MicroOp& op, u32 slot, unsigned position, u32 mask, Provenance& p);
+    void add_constant(const Value& v, unsigned width, u64 salt, u32 mask, Provenance& p);
+    [[nodiscard]] unsigned width_of(const Frame& f, u32 slot) const { return static_cast<unsigned>(std::bit_width(fn(f).slot_mask[slot])); }
+    /// Known operands that another launch may have otherwise, of an operation on what comes from memory.
+    void add_shaped(Frame& f, const MicroOp& op, unsigned sources, u32 mask, Provenance& p);
+    void note_shape(Frame& f, const MicroOp& op, unsigned sources, bool derived);
     void add_all_lanes(Frame& f, u32 slot, u32 mask, Provenance& p);
-    struct Saved { std::vector<Value> values; std::vector<Provenance> from; };
+    struct Saved { std::vector<Value> values; std::vector<Provenance> from; std::vector<bool> shaped; };
     [[nodiscard]] Saved save(const Frame& f, const std::vector<u32>& slots) const;
     void restore(Frame& f, const std::vector<u32>& slots, const Saved& saved);
     /// What those lanes hold is one or the other: what is there now, or what was saved; `why` decides.
@@ -84,22 +90,38 @@ private:
         MovedBy stride{};
         u32 op{};                            ///< memory operation
         u32 sure{}, maybe{};                 ///< lanes that do it, lanes that may
+        bool shaped{};                       ///< a known value that was read follows from the launch
         Provenance why;                      ///< what decides whether they do
         [[nodiscard]] u32 lanes() const { return sure | maybe; }
     };
-    void load(Frame& f, const MicroOp& op, const MemoryOp& m, const Access& x);
+    void load(Frame& f, const MicroOp& op, const MemoryOp& m, Access& x);
     void load_global(const MemoryOp& m, const Access& x, u64 shift, Value& out, Provenance& p);
-    void load_shared(const MemoryOp& m, const Access& x, u64 shift, Value& out, Provenance& p);
-    void load_local(const MemoryOp& m, const Access& x, u64 shift, Value& out, Provenance& p);
+    void load_shared(const MemoryOp& m, Access& x, u64 shift, Value& out, Provenance& p);
+    void load_local(const MemoryOp& m, Access& x, u64 shift, Value& out, Provenance& p);
     void load_constant(const MemoryOp& m, const Access& x, u64 shift, Value& out, Provenance& p);
     void store(Frame& f, const MicroOp& op, const MemoryOp& m, const Access& x);
     void store_shared(Frame& f, u32 slot, const MemoryOp& m, const Access& x, u64 shift);
     void store_local(Frame& f, u32 slot, const MemoryOp& m, const Access& x, u64 shift);
     void store_global(Frame& f, const MicroOp& op, u32 slot, const MemoryOp& m, const Access& x, u64 shift);
     void atomic(Frame& f, const MicroOp& op, const MemoryOp& m, const Access& x);
+
+    // safety_matrix.cpp
+    void matrix(Frame& f, const MicroOp& op, const MemoryOp& m, Access& x);
+    void load_matrix(Frame& f, const MicroOp& op, const Access& x, bool transposed);
+    void store_matrix(Frame& f, const MicroOp& op, const Access& x, bool transposed);
+    [[nodiscard]] u64 element_place(const Access& x, unsigned which, unsigned lane, unsigned half, bool transposed) const;
+    void fragment(Frame& f, const MicroOp& op, const MemoryOp& m, Access& x);
+    [[nodiscard]] bool fragment_rows(const Frame& f, const MicroOp& op, const MemoryOp& m, Access& x);
+    void load_fragment(Frame& f, const MicroOp& op, const MemoryOp& m, const Access& x);
+    void store_fragment(Frame& f, const MicroOp& op, const MemoryOp& m, const Access& x);
+    [[nodiscard]] std::vector<u32> results_of(const Frame& f, const MicroOp& op) const;
+
+    // safety_store.cpp
     void copy_from(Frame& f, const MemoryOp& m, const Access& x);
     void copy_to(const MemoryOp& m, const Access& x);
     void hash_bytes(Provenance& p, const MovedBy& stride, const std::array<u64, kLanes>& address, u64 shift, unsigned bytes, u32 lanes);
+    [[nodiscard]] const std::array<u64, kLanes>& powers_of(const std::array<u64, kLanes>& offsets);
+    void sift_bytes(Provenance& p, const std::array<u64, kLanes>& address, u64 shift, unsigned bytes, u32 lanes);
     void add_junk(Provenance& p, unsigned lane, u64 address);
     /// False: an access outside its variable was found (and noted).
     bool in_bounds(const MicroOp& op, const MemoryOp& m, const Access& x);
@@ -109,7 +131,7 @@ private:
     [[nodiscard]] u32 thread(unsigned lane) const { return index_ * kLanes + lane; }
     [[nodiscard]] std::string line(const MicroOp& op) const { return line_of(p_, stack_.back()->function, op.instruction); }
 
-    struct LocalCell { Value value; Provenance from; };
+    struct LocalCell { Value value; Provenance from; bool shaped{}; };
 
     BlockRun& b_;
     SafetySession& s_;
@@ -125,7 +147,7 @@ private:
     std::vector<std::pair<u64, unsigned>> dirty_;        ///< local memory written under undecided branches
     struct Copied { std::array<u64, kLanes> address{}, bytes{}; MovedBy stride{}; u32 lanes{}; } copied_;   ///< by a first side
     Provenance guard_;                       ///< what the undecided branches around derive from
-    std::vector<std::pair<i64, std::array<u64, kLanes>>> lane_powers_;
+    std::vector<std::pair<std::array<u64, kLanes>, std::array<u64, kLanes>>> lane_powers_;   ///< by the lanes' offsets
 };
 
 }  // namespace flipflop::eval

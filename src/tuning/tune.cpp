@@ -1,5 +1,6 @@
 // tune, top to bottom: what is to be tuned; which configurations; compiled, put on each GPU, ranked, judged.
 #include "flipflop/tune.hpp"
+#include "flipflop/variants.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -468,16 +469,16 @@ private:
         }
         Judge judge;
         std::unique_ptr<Prepared> reference;
-        std::unique_ptr<ReblockingJudge> judging;
+        std::unique_ptr<VariantJudge> judging;
         if (reference_ && placed_[g][*reference_]) {
             reference = prepared_again(compiler, *reference_);
             if (reference) {
-                judging = std::make_unique<ReblockingJudge>(reference->code, launch_of(*reference, *placed_[g][*reference_]), false);
+                judging = std::make_unique<VariantJudge>(reference->code, launch_of(*reference, *placed_[g][*reference_]), false);
                 judge = [&](const TuneRow& row) -> SafetyVerdict {
                     const std::size_t i = row.configuration;
                     const auto variant = prepared_again(compiler, i);
                     if (!variant || !placed_[g][i]) return {std::nullopt, "it could not be compiled again"};
-                    return judging->judge_variant(variant->code, launch_of(*variant, *placed_[g][i]));
+                    return judging->judge(variant->code, launch_of(*variant, *placed_[g][i]));
                 };
                 result.rows[*reference_].safe = true;
                 result.rows[*reference_].safe_reason = "the reference itself";

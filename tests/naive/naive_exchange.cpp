@@ -13,6 +13,7 @@ bool Grid::is_exchange(const Form& form) {
     switch (form.opcode) {
         case Opcode::shfl: case Opcode::vote: case Opcode::match: case Opcode::redux: case Opcode::activemask: case Opcode::bar_warp:
         case Opcode::ldmatrix: case Opcode::stmatrix: case Opcode::mma: case Opcode::elect:
+        case Opcode::wmma_load: case Opcode::wmma_mma: case Opcode::wmma_store:
             return true;
         default: return false;
     }
@@ -25,7 +26,8 @@ Value Grid::members_of(const Thread& thread) const {
     const auto operands = module_.operands_of(instruction);
     switch (form.opcode) {
         case Opcode::activemask: return std::nullopt;
-        case Opcode::ldmatrix: case Opcode::stmatrix: case Opcode::mma: return 0xffffffff;
+        case Opcode::ldmatrix: case Opcode::stmatrix: case Opcode::mma: case Opcode::wmma_load: case Opcode::wmma_mma: case Opcode::wmma_store:
+            return 0xffffffff;
         case Opcode::vote: if (!form.sync) return std::nullopt; break;
         case Opcode::shfl: if (!form.sync) return std::nullopt; break;
         default: break;
@@ -53,8 +55,7 @@ bool Grid::exchange(std::vector<Thread>& threads, bool partial) {
             }
             if (!partial && (named & alive & ~here)) continue;
             const bool open = !members_of(*group.front()).has_value();
-            const bool matrix = module_.form(at(*group.front())).opcode == Opcode::ldmatrix || module_.form(at(*group.front())).opcode == Opcode::mma;
-            if (!open && !matrix && (named & ~present)) listener_.fault(at(*group.front()), "a member mask names lanes that the block does not have");
+            if (!open && (named & ~present)) listener_.fault(at(*group.front()), "a member mask names lanes that the block does not have");
             else if (!open && (named & ~here)) listener_.fault(at(*group.front()), "a member mask names lanes that do not come");
             exchange_group(group);
             any = true;
@@ -80,7 +81,9 @@ void Grid::exchange_group(const std::vector<Thread*>& group) {
     for (const Thread* t : group) known = known && (!single || sources[t->lane()].has_value());
     switch (form.opcode) {
         case Opcode::shfl: shuffle(group, form); break;
-        case Opcode::ldmatrix: case Opcode::stmatrix: case Opcode::mma: matrix_access(group, form); break;
+        case Opcode::mma: case Opcode::wmma_mma: multiply(group); break;
+        case Opcode::wmma_load: case Opcode::wmma_store: fragment(group, form); break;
+        case Opcode::ldmatrix: case Opcode::stmatrix: matrix_access(group, form); break;
         case Opcode::activemask:
             for (Thread* t : group) write(frame(t), operands[0], here, Type::b32);
             break;
@@ -154,36 +157,73 @@ void Grid::shuffle(const std::vector<Thread*>& group, const Form& form) {
     }
 }
 
-/// ldmatrix and stmatrix move 8x8 matrices of 16-bit elements whose rows lanes 8k..8k+7 point to (PTX ISA 9.7.14.5.15);
-/// what mma makes of its fragments is not computed: bits made from all that goes in stand for it.
-void Grid::matrix_access(const std::vector<Thread*>& group, const Form& form) {
+std::vector<Operand> Grid::parts_of(const Operand& o) const {
+    if (o.kind != OperandKind::vector) return {o};
+    const auto children = module_.children_of(o);
+    return {children.begin(), children.end()};
+}
+
+/// What a matrix product makes of its fragments is not computed: bits made from all that goes in stand for it.
+void Grid::multiply(const std::vector<Thread*>& group) {
     const auto operands = module_.operands_of(at(*group.front()));
-    const auto registers = [&](const Operand& o) {
-        std::vector<Operand> list;
-        if (o.kind == OperandKind::vector) list.assign(module_.children_of(o).begin(), module_.children_of(o).end());
-        else list.push_back(o);
-        return list;
-    };
-    if (form.opcode == Opcode::mma) {
-        std::uint64_t all = static_cast<std::uint64_t>(form.opcode);
-        bool known = options_.opaque;
-        for (Thread* t : group)
-            for (std::size_t k = 1; k < operands.size(); ++k)
-                for (const Operand& o : registers(operands[k])) {
-                    const Value v = read(*t, t->frames.back(), o);
-                    known = known && v.has_value();
-                    all = mixed(all, v.value_or(0));
-                }
-        const auto out = registers(operands[0]);
-        for (Thread* t : group)
-            for (std::size_t k = 0; k < out.size(); ++k) {
-                all = mixed(all, k);
-                write(t->frames.back(), out[k], known ? Value{all & 0x3fffffff} : Value{}, Type::none);
+    std::uint64_t all = 1;
+    bool known = options_.opaque;
+    for (Thread* t : group)
+        for (std::size_t k = 1; k < operands.size(); ++k)
+            for (const Operand& o : parts_of(operands[k])) {
+                const Value v = read(*t, t->frames.back(), o);
+                known = known && v.has_value();
+                all = mixed(all, v.value_or(0));
             }
+    const auto out = parts_of(operands[0]);
+    for (Thread* t : group)
+        for (const Operand& o : out) {
+            all = mixed(all, 2);
+            write(t->frames.back(), o, known ? Value{all & 0x3fffffff} : Value{}, Type::none);
+        }
+}
+
+/// wmma.load and wmma.store: which lane holds what is not documented, so that a fragment is bits made from the whole matrix.
+void Grid::fragment(const std::vector<Thread*>& group, const Form& form) {
+    const bool loads = form.opcode == Opcode::wmma_load;
+    Thread& first = *group.front();
+    const auto operands = module_.operands_of(at(first));
+    const Value raw = address_of(first.frames.back(), operands[loads ? 1 : 0]);
+    const Value pitch = operands.size() > 2 ? read(first, first.frames.back(), operands[2]) : Value{};
+    if (!options_.global) {                                     // which bytes are touched is all that counts, and is not asked here
+        for (Thread* t : group)
+            for (const Operand& o : loads ? parts_of(operands[0]) : std::vector<Operand>{}) write(t->frames.back(), o, std::nullopt, Type::none);
         return;
     }
+    if (!raw || !pitch || !form.has("m16n16k16")) throw GiveUp("a matrix whose place is not known");
+    const Space space = resolve(form.space, raw);
+    const std::uint64_t base = *raw - (space == Space::shared && *raw >= kSharedWindow ? kSharedWindow : 0);
+    const unsigned bytes = flipflop::ptx::bits_of(form.type) / 8;
+    std::uint64_t all = 3;
+    if (!loads)
+        for (Thread* t : group)
+            for (const Operand& o : parts_of(operands[1])) all = mixed(all, read(*t, t->frames.back(), o).value_or(4));
+    for (unsigned row = 0; row < 16; ++row)
+        for (unsigned column = 0; column < 16; ++column) {
+            Thread& t = *group[(row * 16 + column) % group.size()];
+            const std::uint64_t place = base + (row * *pitch + column) * bytes;
+            listener_.touched(t, key(t.frames.back()), at(t), {space, place, bytes, 0, loads, !loads, false});
+            Bytes* memory = bytes_of(t, space);
+            if (loads) all = mixed(all, memory->load(place, bytes).value_or(5));
+            else memory->store(place, mixed(all, row * 16 + column) & 0x3fffffff, bytes);
+        }
+    for (Thread* t : group)
+        for (const Operand& o : loads ? parts_of(operands[0]) : std::vector<Operand>{}) {
+            all = mixed(all, 6);
+            write(t->frames.back(), o, all & 0xffffffff, Type::none);
+        }
+}
+
+/// ldmatrix and stmatrix move 8x8 matrices of 16-bit elements whose rows lanes 8k..8k+7 point to (PTX ISA 9.7.14.5.15).
+void Grid::matrix_access(const std::vector<Thread*>& group, const Form& form) {
+    const auto operands = module_.operands_of(at(*group.front()));
     const bool loads = form.opcode == Opcode::ldmatrix;
-    const std::vector<Operand> list = registers(operands[loads ? 0 : 1]);
+    const std::vector<Operand> list = parts_of(operands[loads ? 0 : 1]);
     if (group.size() != 32 || !form.has("m8n8")) throw GiveUp("a matrix access of another kind");
     std::vector<Value> rows(32);
     for (Thread* t : group) {

@@ -11,7 +11,7 @@ using flipflop::ptx::OperandKind;
 void Bytes::store(std::uint64_t address, Value value, unsigned bytes) {
     for (unsigned i = 0; i < bytes; ++i) {
         Page& page = pages_[(address + i) / kPage];
-        page.known[(address + i) % kPage] = value.has_value();
+        page.state[(address + i) % kPage] = value ? State::known : State::lost;
         if (value) page.data[(address + i) % kPage] = static_cast<std::uint8_t>(*value >> (8 * i));
     }
 }
@@ -20,14 +20,15 @@ Value Bytes::load(std::uint64_t address, unsigned bytes) const {
     std::uint64_t value = 0, number = 0;
     const Page* page = nullptr;
     for (unsigned i = 0; i < bytes; ++i) {
-        if (!page || number != (address + i) / kPage) {
+        const std::uint64_t at = (address + i) % kPage;
+        if (i == 0 || number != (address + i) / kPage) {
             number = (address + i) / kPage;
             const auto it = pages_.find(number);
-            if (it == pages_.end()) return std::nullopt;
-            page = &it->second;
+            page = it == pages_.end() ? nullptr : &it->second;
         }
-        if (!page->known[(address + i) % kPage]) return std::nullopt;
-        value |= std::uint64_t{page->data[(address + i) % kPage]} << (8 * i);
+        const State state = page ? page->state[at] : State::untouched;
+        if (state == State::lost || (state == State::untouched && !untouched)) return std::nullopt;
+        value |= std::uint64_t{state == State::known ? page->data[at] : untouched(address + i)} << (8 * i);
     }
     return value;
 }
@@ -68,6 +69,7 @@ void Grid::lay_out() {
         for (std::size_t i = 0; i < module_.symbols.size(); ++i) {
             const Symbol& s = module_.symbols[i];
             if (s.kind != Symbol::Kind::variable) continue;
+            if (s.function != 0xffffffff && module_.functions[s.function].is_entry && &module_.functions[s.function] != &entry_) continue;
             const bool dynamic = s.space == Space::shared && !s.byte_size;
             if (dynamic != (pass == 1)) continue;
             std::uint64_t* at = s.space == Space::shared ? &shared : s.space == Space::local ? &local : s.space == Space::constant ? &constant : &global;

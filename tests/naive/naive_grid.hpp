@@ -54,6 +54,7 @@ struct GridOptions {
 class Grid {
 public:
     Grid(const Module& module, std::uint32_t entry, const Launch& launch, Listener& listener, const GridOptions& options);
+    [[nodiscard]] std::uint64_t shared_bytes() const { return shared_bytes_; }
     /// Throws GiveUp.
     void run();
 
@@ -94,6 +95,9 @@ private:
     bool exchange(std::vector<Thread>& threads, bool partial);
     void exchange_group(const std::vector<Thread*>& group);
     void shuffle(const std::vector<Thread*>& group, const Form& form);
+    [[nodiscard]] std::vector<Operand> parts_of(const Operand& o) const;
+    void multiply(const std::vector<Thread*>& group);
+    void fragment(const std::vector<Thread*>& group, const Form& form);
     void matrix_access(const std::vector<Thread*>& group, const Form& form);
     [[nodiscard]] Value members_of(const Thread& thread) const;
 

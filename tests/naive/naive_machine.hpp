@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,13 +35,16 @@ struct Loops {
 /// Bytes of memory, each known or not, in pages.
 class Bytes {
 public:
+    /// What bytes that nobody has stored hold; without it they are not known.
+    std::function<std::uint8_t(std::uint64_t)> untouched;
     void store(std::uint64_t address, Value value, unsigned bytes);
     [[nodiscard]] Value load(std::uint64_t address, unsigned bytes) const;
     void clear() { pages_.clear(); }
 
 private:
     static constexpr std::uint64_t kPage = 256;
-    struct Page { std::array<std::uint8_t, kPage> data{}; std::array<bool, kPage> known{}; };
+    enum class State : std::uint8_t { untouched, known, lost };
+    struct Page { std::array<std::uint8_t, kPage> data{}; std::array<State, kPage> state{}; };
     std::unordered_map<std::uint64_t, Page> pages_;      ///< looked up only
 };
 

@@ -14,12 +14,6 @@ namespace {
 const fs::path kSource = FLIPFLOP_SOURCE_DIR;
 
 Dim3 dim(const json& j) { return {j.at(0), j.at(1), j.at(2)}; }
-Dim3 dim(const std::string& text) {
-    Dim3 d;
-    char comma{};
-    std::istringstream(text) >> d.x >> comma >> d.y >> comma >> d.z;
-    return d;
-}
 
 std::uint64_t bits_of(const json& value, std::uint32_t bytes) {
     if (value.is_number_integer()) return value.get<std::uint64_t>();
@@ -30,15 +24,6 @@ std::uint64_t bits_of(const json& value, std::uint32_t bytes) {
     REQUIRE(bytes == 4);
     return bits;
 }
-
-/// How a launch's grid follows from its block.
-struct Rule {
-    Dim3 fixed{0, 0, 0}, work{0, 0, 0};
-    [[nodiscard]] Dim3 grid(const Dim3& b) const {
-        if (fixed.x) return fixed;
-        return {blocks(work.x, b.x), blocks(work.y, b.y), blocks(work.z, b.z)};
-    }
-};
 
 /// Dynamic shared memory as the command chooses it: what is touched.
 Launch sized(const Kernel& kernel, Launch launch) {
@@ -69,7 +54,7 @@ TEST_CASE("re-blocking: the verdicts of tests/data/reblocking", "[safety]") {
         const Launch reference = kernel.launch(current, rule.grid(current), arguments);
         for (const auto& [block, expected] : c.at("expected").items()) {
             INFO(block);
-            const Launch candidate = kernel.launch(dim(block), rule.grid(dim(block)), arguments);
+            const Launch candidate = kernel.launch(shape(block), rule.grid(shape(block)), arguments);
             const SafetyVerdict v = kernel.judge(reference, candidate);
             INFO(v.reason);
             CHECK(word(v) == expected.get<std::string>());

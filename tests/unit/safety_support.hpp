@@ -36,17 +36,19 @@ inline std::string file_text(const std::filesystem::path& path) {
 /// One kernel of a PTX text. Pointers are 2^36 apart, as the command makes them.
 class Kernel {
 public:
-    explicit Kernel(const std::string& text) : parsed_(flipflop::ptx::parse(std::make_shared<const std::string>(text), "test.ptx")) {
+    /// The entry of that name, else the first.
+    explicit Kernel(const std::string& text, const std::string& name = {}) : parsed_(flipflop::ptx::parse(std::make_shared<const std::string>(text), "test.ptx")) {
         for (const auto& d : parsed_.diagnostics) UNSCOPED_INFO(d.message);
         REQUIRE(parsed_.errors == 0);
         REQUIRE(parsed_.modules.size() == 1);
         const auto& functions = parsed_.modules[0].functions;
         std::uint32_t entry = 0;
-        while (entry < functions.size() && !functions[entry].is_entry) ++entry;
+        while (entry < functions.size() && (!functions[entry].is_entry || (!name.empty() && functions[entry].name != name))) ++entry;
         REQUIRE(entry < functions.size());
+        entry_ = entry;
         code_ = flipflop::analyse_kernel(parsed_.modules[0], entry);
     }
-    static Kernel from(const std::filesystem::path& path) { return Kernel(file_text(path)); }
+    static Kernel from(const std::filesystem::path& path, const std::string& name = {}) { return Kernel(file_text(path), name); }
 
     [[nodiscard]] Launch launch(Dim3 block, Dim3 grid, const std::vector<std::pair<std::size_t, std::uint64_t>>& arguments,
                                 std::uint64_t dynamic_shared = 0) const {
@@ -67,15 +69,35 @@ public:
         return flipflop::judge_reblocking(code_, reference, candidate, assumed);
     }
     [[nodiscard]] const flipflop::KernelCode& code() const { return code_; }
+    [[nodiscard]] const flipflop::ptx::Module& module() const { return parsed_.modules[0]; }
+    [[nodiscard]] std::uint32_t entry() const { return entry_; }
 
 private:
     flipflop::ptx::ParseResult parsed_;
     flipflop::KernelCode code_;
+    std::uint32_t entry_{};
 };
 
 inline std::string word(const SafetyVerdict& v) { return !v.safe ? "unverified" : *v.safe ? "safe" : "unsafe"; }
 
 inline std::uint32_t blocks(std::uint32_t work, std::uint32_t block) { return (work + block - 1) / block; }
+
+/// How a launch's grid follows from its block.
+struct Rule {
+    Dim3 fixed{0, 0, 0}, work{0, 0, 0};
+    [[nodiscard]] Dim3 grid(const Dim3& b) const {
+        if (fixed.x) return fixed;
+        return {blocks(work.x, b.x), blocks(work.y, b.y), blocks(work.z, b.z)};
+    }
+};
+
+/// "32,8,1"
+inline Dim3 shape(const std::string& text) {
+    Dim3 d;
+    char comma{};
+    std::istringstream(text) >> d.x >> comma >> d.y >> comma >> d.z;
+    return d;
+}
 
 /// The body of an entry `k` with pointers `out` and `in` and two numbers `n` and `m`, and everything it may declare.
 inline std::string entry(const std::string& body, const std::string& before = {}) {
