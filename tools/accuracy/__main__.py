@@ -67,6 +67,10 @@ def main():
             run_set(measured_set, options, compiler, driver)
         card = make(entries, *held, intervals_of(chosen, options.work), paper.compute(options.measurements, options.work), compiler.version)
         write(card, root)
+        common = root / "models" / "coefficients" / "common.json"
+        document = json.loads(common.read_text())
+        document["values"] |= residuals.widths(options.work, chosen)
+        common.write_text(json.dumps(document, indent=1) + "\n")
     return 0
 
 

@@ -4,6 +4,9 @@ import math
 import statistics
 from pathlib import Path
 
+# The naive GEMM misses by its clock under a cap, dedispersion by counts that the evaluator marks as not known (which widens by itself),
+# streams have a width of their own, and the textbook set has five rows.
+NOT_FOR_WIDTHS = ("gemm_naive", "dedispersion", "streams", "textbook")
 REGIMES = {"dram": "dram", "launch": "small", "latency": "latency", "shared": "shared", "l1": "l1", "l2": "l2"}   # the rest: compute
 
 
@@ -23,6 +26,25 @@ def rows_of(folder, measured_set, quantity="time_us"):
                 regime = "small" if row["waves"] and float(row["waves"]) < 1 else REGIMES.get(row["bound_by"], "compute")
                 result.append((math.log(statistics.median(measured[key]) / float(row[quantity])), regime))
     return result
+
+
+def block_pairs(folder, measured_set, quantity="time_us"):
+    """log ratio of ratios, measured over predicted, of each pair that differs in block shape only: what a comparison of blocks misses by."""
+    base = Path(folder) / measured_set.name
+    shape = {"block_x", "block_y", "block_z", "block_size_x", "block_size_y", "block_size_z", "BLOCK_SIZE_X", "BLOCK_SIZE_Y", *measured_set.block_columns}
+    keys = header_of(base)
+    with open(f"{base}.measurements.csv") as file:
+        measured = {}
+        for row in csv.DictReader(file):
+            if row[quantity]:
+                measured.setdefault(tuple(row[k] for k in keys), []).append(float(row[quantity]))
+    groups = {}
+    with open(f"{base}.predictions.csv") as file:
+        for row in csv.DictReader(file):
+            key = tuple(row[k] for k in keys)
+            if key in measured and row[quantity]:
+                groups.setdefault(tuple(row[k] for k in keys if k not in shape), []).append(math.log(statistics.median(measured[key]) / float(row[quantity])))
+    return [a - b for members in groups.values() for i, a in enumerate(members) for b in members[:i]]
 
 
 def header_of(base, known={}):
@@ -61,3 +83,27 @@ def held_out(by_family):
         mine = [r for rows in sets.values() for r, _ in rows]
         result[family] = {"sigma": sigma, "n": len(mine), "coverage": sum(abs(r) <= 1.645 * sigma for r in mine) / len(mine)}
     return result
+
+
+def coefficient(groups, families, what, rows):
+    """An entry of models/coefficients/common.json: the width over all sets, and what each family's left-out rows say of it."""
+    held = held_out(families)
+    return {"value": round(half_width(balanced(groups)), 3), "unit": "ln", "basis": "fitted", "source": f"published measurements of docs/accuracy.md; {what}",
+            "note": "half of the central 90 % of the residuals over 1.645, sets of equal weight; held_out_coverage: share of a kernel family inside the width of the others",
+            "rows": rows, "held_out_coverage": {name: round(row["coverage"], 3) for name, row in held.items()}, "tool": "tools/accuracy"}
+
+
+def widths(folder, sets):
+    """The widths that the models take their intervals from: absolute beyond DRAM, and of pairs that differ in block shape only."""
+    def entry(of, what):
+        families = {}
+        for measured_set in sets:
+            rows = of(measured_set)
+            if measured_set.family not in NOT_FOR_WIDTHS and len(rows) >= 20:
+                families.setdefault(measured_set.family, {})[measured_set.name] = [(r, "") for r in rows]
+        groups = [[r for r, _ in rows] for theirs in families.values() for rows in theirs.values()]
+        return coefficient(groups, families, what, sum(map(len, groups))) if len(families) > 1 else None
+    found = {"time_log_sigma": entry(lambda s: [r for r, regime in rows_of(folder, s) if regime not in ("dram", "small")], "launches of a wave and more that DRAM does not bound"),
+             "paired_time_log_sigma": entry(lambda s: block_pairs(folder, s), "pairs that differ in block shape only, time"),
+             "paired_energy_log_sigma": entry(lambda s: block_pairs(folder, s, "energy_mj"), "pairs that differ in block shape only, energy")}
+    return {name: value for name, value in found.items() if value}
