@@ -107,3 +107,59 @@ def widths(folder, sets):
              "paired_time_log_sigma": entry(lambda s: block_pairs(folder, s), "pairs that differ in block shape only, time"),
              "paired_energy_log_sigma": entry(lambda s: block_pairs(folder, s, "energy_mj"), "pairs that differ in block shape only, energy")}
     return {name: value for name, value in found.items() if value}
+
+
+def probability_within(values, sigma, margin=0.05, steps=160):
+    """As src/advise/ranking.cpp: chance of each of being within `margin` of the best, every logarithm off by sigma / sqrt 2 on its own."""
+    s, slack, best = sigma / math.sqrt(2), math.log1p(margin), min(values)
+    m = [math.log(v / best) for v in values]
+    survival = lambda z: math.log(max(1e-300, 0.5 * math.erfc(z * math.sqrt(0.5))))
+    low, step = -5 * s, (10 * s + slack) / steps
+    result = [0.0] * len(m)
+    for k in range(steps):
+        x = low + (k + 0.5) * step
+        logs = [survival((x - slack - mean) / s) for mean in m]
+        total = sum(logs)
+        for i, mean in enumerate(m):
+            z = (x - mean) / s
+            if abs(z) <= 6:
+                result[i] += math.exp(-0.5 * z * z + total - logs[i]) * step / (s * math.sqrt(2 * math.pi))
+    return [min(1.0, p) for p in result]
+
+
+def picks(folder, measured_set, sigma):
+    """Of each group that differs in block shape only, four members and more: the pick's chance as told, and what it measured over the best."""
+    base = Path(folder) / measured_set.name
+    shape = {"block_x", "block_y", "block_z", "block_size_x", "block_size_y", "block_size_z", "BLOCK_SIZE_X", "BLOCK_SIZE_Y", *measured_set.block_columns}
+    keys = header_of(base)
+    measured, groups = {}, {}
+    with open(f"{base}.measurements.csv") as file:
+        for row in csv.DictReader(file):
+            measured.setdefault(tuple(row[k] for k in keys), []).append(float(row["time_us"]))
+    with open(f"{base}.predictions.csv") as file:
+        for row in csv.DictReader(file):
+            key = tuple(row[k] for k in keys)
+            if key in measured:
+                groups.setdefault(tuple(row[k] for k in keys if k not in shape), []).append((float(row["time_us"]), statistics.median(measured[key])))
+    found = []
+    for members in groups.values():
+        if len(members) >= 4:
+            chances = probability_within([p for p, _ in members], sigma)
+            first = min(range(len(members)), key=lambda i: members[i][0])
+            found.append((chances[first], members[first][1] / min(t for _, t in members) - 1))
+    return found
+
+
+LEVELS = (("high", 0.7, 1.01), ("medium", 0.5, 0.7), ("low", 0.0, 0.5))   # as src/advise/recommend.cpp
+
+
+def hit_rates(folder, sets, sigma):
+    """What `confidence` means: of the picks told with a chance of that level, how many were within 5 and 10 % of their group's best."""
+    told = [pick for measured_set in sets if measured_set.family != "streams" for pick in picks(folder, measured_set, sigma)]   # streams are flat beyond the knee
+    result = {}
+    for name, low, high in LEVELS:
+        mine = [(chance, over) for chance, over in told if low <= chance < high]
+        if mine:
+            result[name] = {"groups": len(mine), "told": statistics.mean(c for c, _ in mine), "within_5pct": statistics.mean(o <= 0.05 for _, o in mine),
+                            "within_10pct": statistics.mean(o <= 0.10 for _, o in mine), "regret": statistics.mean(o for _, o in mine)}
+    return result
