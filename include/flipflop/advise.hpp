@@ -33,6 +33,7 @@ struct LaunchOptions {
     std::optional<Dim3> cluster;
     bool cooperative{};
     bool ignore_launch_bounds{};
+    bool experimental{};                     ///< --experimental: rules whose findings are often wrong
 };
 
 /// What of its surroundings the caller lets outside tools use. The library itself reads no environment.
@@ -58,6 +59,8 @@ struct AnalyzeOptions {
     bool own_launch{};
     unsigned threads{1};
     Environment environment;
+    /// How inputs that are source code become PTX; the command line reads its inputs with it.
+    SourceOptions source;
 };
 
 /// Usage errors (FF07nn): exit 2. Input errors (FF08nn and parser errors): exit 3. Environment (FF06nn): exit 4.

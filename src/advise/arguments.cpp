@@ -188,7 +188,7 @@ void assume_aggregate(const ParameterFacts& p, const std::uint64_t (&extents)[3]
         set_bytes(value, p.bytes, field.offset, d.bytes);
         words.value += fmt::format("{}+{}:{}={}", words.value.empty() ? "" : " ", field.offset, type, d.word);
         if (field.kind != ParameterKind::pointer)
-            assumptions.push_back({fmt::format("{}+{}:{}", p.name, field.offset, type), d.word, d.reason, consequence_of(field.uses, field.guard_axis)});
+            assumptions.push_back({fmt::format("{}+{}:{}", p.name, field.offset, type), d.word, d.reason, consequence_of(field.uses, field.guard_axis, is_float_type(type))});
     }
     if (value.bytes.empty()) value.bytes.assign(p.bytes, 0);
     if (value.known.empty()) value.known.assign(p.bytes, false);
@@ -257,14 +257,30 @@ Encoded encode_value(const std::string& value, const std::string& type_text, std
     return encode_integer(fmt::format("{}", static_cast<std::int64_t>(*real)), bytes, value);
 }
 
-BoundArguments bind_arguments(const KernelFacts& kernel, const std::vector<ArgumentRequest>& requests) {
+namespace {
+
+/// Why a request says again what an earlier one said, by whatever name.
+std::string said_before(const KernelFacts& kernel, const std::vector<ArgumentRequest>& requests, std::size_t i) {
+    const auto index = find_parameter(kernel, requests[i].parameter);
+    for (std::size_t k = 0; index && k < i; ++k)
+        if (requests[k].offset == requests[i].offset && find_parameter(kernel, requests[k].parameter) == index)
+            return fmt::format("'{}' gives it already", requests[k].text);
+    return {};
+}
+
+}  // namespace
+
+BoundArguments bind_arguments(const KernelFacts& kernel, const std::vector<ArgumentRequest>& requests, std::size_t once) {
     BoundArguments bound;
     bound.values.resize(kernel.parameters.size());
     bound.words.resize(kernel.parameters.size());
     bound.misfits.resize(requests.size());
     for (const bool aliases : {false, true})   // an alias takes what its target has got
         for (std::size_t i = 0; i < requests.size(); ++i)
-            if (requests[i].value.starts_with('@') == aliases) bound.misfits[i] = bind_one(kernel, requests[i], bound);
+            if (requests[i].value.starts_with('@') == aliases) {
+                if (i < once) bound.misfits[i] = said_before(kernel, requests, i);
+                if (bound.misfits[i].empty()) bound.misfits[i] = bind_one(kernel, requests[i], bound);
+            }
     return bound;
 }
 
@@ -283,7 +299,7 @@ void assume_the_rest(const KernelFacts& kernel, const std::uint64_t (&extents)[3
             Default d = default_scalar(effective_type(p), p.bytes, p.guard_axis, extents, extent_words);
             value.bytes = std::move(d.bytes);
             bound.words[i].value = d.word;
-            bound.assumptions.push_back({p.source_name.empty() ? p.name : p.source_name, d.word, d.reason, consequence_of(p.uses, p.guard_axis)});
+            bound.assumptions.push_back({p.source_name.empty() ? p.name : p.source_name, d.word, d.reason, consequence_of(p.uses, p.guard_axis, is_float_type(effective_type(p)))});
         }
         if (std::find(value.known.begin(), value.known.end(), false) == value.known.end()) value.known.clear();
     }
@@ -327,7 +343,7 @@ void add_argument_names(const KernelFacts& kernel, const BoundArguments& bound, 
     }
 }
 
-std::optional<std::string> consequence_of(const std::vector<ParameterUse>& uses, int guard_axis) {
+std::optional<std::string> consequence_of(const std::vector<ParameterUse>& uses, int guard_axis, bool is_float) {
     std::vector<std::string> words;
     const auto add = [&](std::string word) {
         if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(std::move(word));
@@ -335,6 +351,7 @@ std::optional<std::string> consequence_of(const std::vector<ParameterUse>& uses,
     for (const ParameterUse& use : uses) {
         if (use.what == "guard") add("how many threads do work");
         else if (use.what == "loop bound") add("how often loops run");
+        else if (is_float && use.what == "divisor") continue;   // it divides data
         else if (use.what == "address stride" || use.what == "shift" || use.what == "divisor") add("which addresses are touched");
         else if (use.what != "stored value" && use.what != "address base") add(use.what);
     }

@@ -33,8 +33,9 @@ struct BoundArguments {
     std::vector<std::string> misfits;        ///< by request: why it does not fit this kernel; empty = it does
 };
 
-/// What is given, for one kernel. Parameters that are not given stay without bytes until assume_the_rest.
-[[nodiscard]] BoundArguments bind_arguments(const KernelFacts& kernel, const std::vector<ArgumentRequest>& requests);
+/// What is given, for one kernel. Parameters that are not given stay without bytes until assume_the_rest. The first `once`
+/// requests may name each parameter or field once; those behind them replace what these gave.
+[[nodiscard]] BoundArguments bind_arguments(const KernelFacts& kernel, const std::vector<ArgumentRequest>& requests, std::size_t once = 0);
 
 /// Fills what is not given: pointers distinct and aligned, integers compared with a global index that axis' extent,
 /// other integers 1024, floats 1. `extent_words` says where an extent comes from.
@@ -47,6 +48,6 @@ void assume_the_rest(const KernelFacts& kernel, const std::uint64_t (&extents)[3
 void add_argument_names(const KernelFacts& kernel, const BoundArguments& bound, Names& names);
 
 /// What another value of a parameter or field could change, from its uses; empty when it touches nothing that is counted.
-[[nodiscard]] std::optional<std::string> consequence_of(const std::vector<ParameterUse>& uses, int guard_axis);
+[[nodiscard]] std::optional<std::string> consequence_of(const std::vector<ParameterUse>& uses, int guard_axis, bool is_float);
 
 }  // namespace flipflop::advise

@@ -69,8 +69,8 @@ int run(const AnalyzeArguments& arguments) {
     if (!plan) { return stop(plan.error(), kUsageError); }
     if (const Result<void> kept = keep_inputs(*plan, arguments.inputs); !kept) { return stop(kept.error(), kUsageError); }
 
-    const std::vector<Input> inputs = read_inputs(arguments.inputs, complaints);
-    if (inputs.empty()) { return complaints.finish(), kInputError; }
+    const std::vector<Input> inputs = read_inputs(arguments.inputs, options->source, complaints);
+    if (inputs.empty()) { return complaints.finish(), complaints.input_failure(); }
     const Result<Analysis> analysis = analyze(inputs, *options);
     if (!analysis) { return stop(analysis.error(), exit_code_of(analysis.error())); }
     for (const InputSummary& input : analysis->inputs) {
@@ -108,7 +108,10 @@ void add_analyze_command(CLI::App& app, CommandResult& result) {
     command->add_flag("--findings", arguments->findings, "every finding")->group("Output");
     command->add_flag("--strict", arguments->strict, "warnings and unknown instructions count as errors (exit 3)")->group("Output");
     command->get_option("--gpu")->required();
-    command->callback([arguments, &result] { result.exit_code = run(*arguments); });
+    command->callback([arguments, &result] {
+        arguments->launch.source.flags = result.compiler_flags;
+        result.exit_code = run(*arguments);
+    });
 }
 
 }  // namespace flipflop::cli

@@ -49,8 +49,8 @@ int run(const ExplainArguments& arguments) {
     if (!plan) { return stop(plan.error(), kUsageError); }
     if (const Result<void> kept = keep_inputs(*plan, {arguments.input}); !kept) { return stop(kept.error(), kUsageError); }
 
-    const std::vector<Input> inputs = read_inputs({arguments.input}, complaints);
-    if (inputs.empty()) { return complaints.finish(), kInputError; }
+    const std::vector<Input> inputs = read_inputs({arguments.input}, options->source, complaints);
+    if (inputs.empty()) { return complaints.finish(), complaints.input_failure(); }
     const Result<Explanation> explanation = explain(inputs, *options, *request);
     if (!explanation) { return stop(explanation.error(), exit_code_of(explanation.error())); }
     for (const InputSummary& input : explanation->inputs) {
@@ -96,7 +96,10 @@ void add_explain_command(CLI::App& app, CommandResult& result) {
     add_output_options(*command, arguments->output, "text or json");
     command->add_flag("--strict", arguments->strict, "warnings count as errors (exit 3)")->group("Output");
     command->get_option("--gpu")->required();
-    command->callback([arguments, &result] { result.exit_code = run(*arguments); });
+    command->callback([arguments, &result] {
+        arguments->launch.source.flags = result.compiler_flags;
+        result.exit_code = run(*arguments);
+    });
 }
 
 }  // namespace flipflop::cli
