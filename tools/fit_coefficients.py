@@ -171,6 +171,8 @@ def entry(value, unit, note, data, rows, scores):
 
 
 def write(path, gpu, values):
+    kept = json.loads(path.read_text())["values"] if path.exists() else {}   # widths of intervals are tools/accuracy's
+    values = {**values, **{name: value for name, value in kept.items() if name not in values and value.get("tool") == "tools/accuracy"}}
     document = {"schema": "flipflop.coefficients/1", "gpu": gpu, "method": "grid search on mean absolute relative error; held-out error by leaving one group out",
                 "tool": "tools/fit_coefficients.py", "values": values}
     path.write_text(json.dumps(document, indent=1) + "\n")

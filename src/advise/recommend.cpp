@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "complaints.hpp"
+#include "flipflop/hit_rates.hpp"
 #include "reasons.hpp"
 #include "safety.hpp"
 
@@ -13,6 +14,7 @@ namespace flipflop::advise {
 
 namespace {
 
+constexpr double kHigh = 0.7, kMedium = 0.5;      // chances whose levels docs/accuracy.md measures (tools/accuracy/residuals.py)
 constexpr double kNinety = 1.6448536269514722;   // 90 % of a normal distribution lies within this many sigmas
 
 std::vector<std::string> caveats_of(const Stage& stage, const Candidate& best) {
@@ -53,7 +55,6 @@ Gain gain_over(const Dim3& other, const Prediction& recommended, const Predictio
 }
 
 Confidence confidence_in(const Stage& stage, const Candidate& recommended, const std::vector<Assumption>& assumptions) {
-    // The levels are to be tied to measured hit rates; none has been measured, so nothing is called high.
     std::vector<std::string> open;
     for (const Assumption& a : assumptions)
         if (a.could_change) open.push_back(a.name);
@@ -62,10 +63,13 @@ Confidence confidence_in(const Stage& stage, const Candidate& recommended, const
     if (facts.basis == CountBasis::assumed || facts.basis == CountBasis::unknown) return {"low", "part of what the kernel does could not be followed"};
     if (stage.resources.registers_basis == RegistersBasis::estimate && stage.resources.registers_low != stage.resources.registers_high)
         return {"low", "registers are estimated, not from ptxas"};
-    const std::string unmeasured = "; how often that holds has not been measured yet";
-    if (recommended.p_within && *recommended.p_within < 0.5)
-        return {"low", fmt::format("several blocks are too near each other: {:.0f} % to be within 5 % of the best", 100 * *recommended.p_within) + unmeasured};
-    return {"medium", "the launch is fully described" + unmeasured};
+    if (!recommended.p_within) return {"low", "how near the other blocks are is not known"};
+    const double chance = *recommended.p_within;
+    const std::string level = chance >= kHigh ? "high" : chance >= kMedium ? "medium" : "low";
+    const std::optional<HitRate> measured = measured_hit_rate(level);
+    const std::string words = fmt::format("{:.0f} % to be within 5 % of the best", 100 * chance);
+    if (!measured) return {"low", words + "; how often that holds has not been measured"};
+    return {level, fmt::format("{}; of picks told so, {:.0f} % were ({})", words, 100 * measured->within_5pct, measured->source)};
 }
 
 Advice recommend(const Stage& stage, const ResultOptions& options, const Candidate* best, const Baseline& heuristic,

@@ -92,7 +92,7 @@ TEST_CASE("without idle power there is no power, and the reason says so", "[mode
 TEST_CASE("paired errors are narrower than absolute ones and have a basis", "[models]") {
     const auto error = paired_error(gpu("a100-pcie-40gb"));
     CHECK(error.time_log_sigma > 0);
-    CHECK(error.time_log_sigma < 0.19);
+    CHECK(error.time_log_sigma < 0.3);   // absolute: 0.35
     CHECK(error.energy_log_sigma > 0);
     CHECK_FALSE(error.basis.empty());
 }

@@ -65,7 +65,15 @@ def main():
         held = held_out(chosen, options, compiler, driver, flipflop)
         for measured_set in chosen:   # the tables as shipped again
             run_set(measured_set, options, compiler, driver)
-        card = make(entries, *held, intervals_of(chosen, options.work), paper.compute(options.measurements, options.work), compiler.version)
+        common = root / "models" / "coefficients" / "common.json"
+        document = json.loads(common.read_text())
+        document["values"] |= residuals.widths(options.work, chosen)
+        confidence = residuals.hit_rates(options.work, chosen, document["values"]["paired_time_log_sigma"]["value"])
+        for level, row in confidence.items():
+            document["values"][f"pick_hit_rate_{level}"] = {"value": round(row["within_5pct"], 3), "unit": "1", "basis": "measured", "source": f"{row['groups']} groups of published measurements, docs/accuracy.md",
+                                                            "note": "picks within 5 % of their group's best", "tool": "tools/accuracy"}
+        common.write_text(json.dumps(document, indent=1) + "\n")
+        card = make(entries, *held, intervals_of(chosen, options.work), confidence, paper.compute(options.measurements, options.work), compiler.version)
         write(card, root)
     return 0
 

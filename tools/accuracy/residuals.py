@@ -4,6 +4,9 @@ import math
 import statistics
 from pathlib import Path
 
+# The naive GEMM misses by its clock under a cap, dedispersion by counts that the evaluator marks as not known (which widens by itself),
+# streams have a width of their own, and the textbook set has five rows.
+NOT_FOR_WIDTHS = ("gemm_naive", "dedispersion", "streams", "textbook")
 REGIMES = {"dram": "dram", "launch": "small", "latency": "latency", "shared": "shared", "l1": "l1", "l2": "l2"}   # the rest: compute
 
 
@@ -23,6 +26,25 @@ def rows_of(folder, measured_set, quantity="time_us"):
                 regime = "small" if row["waves"] and float(row["waves"]) < 1 else REGIMES.get(row["bound_by"], "compute")
                 result.append((math.log(statistics.median(measured[key]) / float(row[quantity])), regime))
     return result
+
+
+def block_pairs(folder, measured_set, quantity="time_us"):
+    """log ratio of ratios, measured over predicted, of each pair that differs in block shape only: what a comparison of blocks misses by."""
+    base = Path(folder) / measured_set.name
+    shape = {"block_x", "block_y", "block_z", "block_size_x", "block_size_y", "block_size_z", "BLOCK_SIZE_X", "BLOCK_SIZE_Y", *measured_set.block_columns}
+    keys = header_of(base)
+    with open(f"{base}.measurements.csv") as file:
+        measured = {}
+        for row in csv.DictReader(file):
+            if row[quantity]:
+                measured.setdefault(tuple(row[k] for k in keys), []).append(float(row[quantity]))
+    groups = {}
+    with open(f"{base}.predictions.csv") as file:
+        for row in csv.DictReader(file):
+            key = tuple(row[k] for k in keys)
+            if key in measured and row[quantity]:
+                groups.setdefault(tuple(row[k] for k in keys if k not in shape), []).append(math.log(statistics.median(measured[key]) / float(row[quantity])))
+    return [a - b for members in groups.values() for i, a in enumerate(members) for b in members[:i]]
 
 
 def header_of(base, known={}):
@@ -60,4 +82,84 @@ def held_out(by_family):
         sigma = half_width(balanced(others))
         mine = [r for rows in sets.values() for r, _ in rows]
         result[family] = {"sigma": sigma, "n": len(mine), "coverage": sum(abs(r) <= 1.645 * sigma for r in mine) / len(mine)}
+    return result
+
+
+def coefficient(groups, families, what, rows):
+    """An entry of models/coefficients/common.json: the width over all sets, and what each family's left-out rows say of it."""
+    held = held_out(families)
+    return {"value": round(half_width(balanced(groups)), 3), "unit": "ln", "basis": "fitted", "source": f"published measurements of docs/accuracy.md; {what}",
+            "note": "half of the central 90 % of the residuals over 1.645, sets of equal weight; held_out_coverage: share of a kernel family inside the width of the others",
+            "rows": rows, "held_out_coverage": {name: round(row["coverage"], 3) for name, row in held.items()}, "tool": "tools/accuracy"}
+
+
+def widths(folder, sets):
+    """The widths that the models take their intervals from: absolute beyond DRAM, and of pairs that differ in block shape only."""
+    def entry(of, what):
+        families = {}
+        for measured_set in sets:
+            rows = of(measured_set)
+            if measured_set.family not in NOT_FOR_WIDTHS and len(rows) >= 20:
+                families.setdefault(measured_set.family, {})[measured_set.name] = [(r, "") for r in rows]
+        groups = [[r for r, _ in rows] for theirs in families.values() for rows in theirs.values()]
+        return coefficient(groups, families, what, sum(map(len, groups))) if len(families) > 1 else None
+    found = {"time_log_sigma": entry(lambda s: [r for r, regime in rows_of(folder, s) if regime not in ("dram", "small")], "launches of a wave and more that DRAM does not bound"),
+             "paired_time_log_sigma": entry(lambda s: block_pairs(folder, s), "pairs that differ in block shape only, time"),
+             "paired_energy_log_sigma": entry(lambda s: block_pairs(folder, s, "energy_mj"), "pairs that differ in block shape only, energy")}
+    return {name: value for name, value in found.items() if value}
+
+
+def probability_within(values, sigma, margin=0.05, steps=160):
+    """As src/advise/ranking.cpp: chance of each of being within `margin` of the best, every logarithm off by sigma / sqrt 2 on its own."""
+    s, slack, best = sigma / math.sqrt(2), math.log1p(margin), min(values)
+    m = [math.log(v / best) for v in values]
+    survival = lambda z: math.log(max(1e-300, 0.5 * math.erfc(z * math.sqrt(0.5))))
+    low, step = -5 * s, (10 * s + slack) / steps
+    result = [0.0] * len(m)
+    for k in range(steps):
+        x = low + (k + 0.5) * step
+        logs = [survival((x - slack - mean) / s) for mean in m]
+        total = sum(logs)
+        for i, mean in enumerate(m):
+            z = (x - mean) / s
+            if abs(z) <= 6:
+                result[i] += math.exp(-0.5 * z * z + total - logs[i]) * step / (s * math.sqrt(2 * math.pi))
+    return [min(1.0, p) for p in result]
+
+
+def picks(folder, measured_set, sigma):
+    """Of each group that differs in block shape only, four members and more: the pick's chance as told, and what it measured over the best."""
+    base = Path(folder) / measured_set.name
+    shape = {"block_x", "block_y", "block_z", "block_size_x", "block_size_y", "block_size_z", "BLOCK_SIZE_X", "BLOCK_SIZE_Y", *measured_set.block_columns}
+    keys = header_of(base)
+    measured, groups = {}, {}
+    with open(f"{base}.measurements.csv") as file:
+        for row in csv.DictReader(file):
+            measured.setdefault(tuple(row[k] for k in keys), []).append(float(row["time_us"]))
+    with open(f"{base}.predictions.csv") as file:
+        for row in csv.DictReader(file):
+            key = tuple(row[k] for k in keys)
+            if key in measured:
+                groups.setdefault(tuple(row[k] for k in keys if k not in shape), []).append((float(row["time_us"]), statistics.median(measured[key])))
+    found = []
+    for members in groups.values():
+        if len(members) >= 4:
+            chances = probability_within([p for p, _ in members], sigma)
+            first = min(range(len(members)), key=lambda i: members[i][0])
+            found.append((chances[first], members[first][1] / min(t for _, t in members) - 1))
+    return found
+
+
+LEVELS = (("high", 0.7, 1.01), ("medium", 0.5, 0.7), ("low", 0.0, 0.5))   # as src/advise/recommend.cpp
+
+
+def hit_rates(folder, sets, sigma):
+    """What `confidence` means: of the picks told with a chance of that level, how many were within 5 and 10 % of their group's best."""
+    told = [pick for measured_set in sets if measured_set.family != "streams" for pick in picks(folder, measured_set, sigma)]   # streams are flat beyond the knee
+    result = {}
+    for name, low, high in LEVELS:
+        mine = [(chance, over) for chance, over in told if low <= chance < high]
+        if mine:
+            result[name] = {"groups": len(mine), "told": statistics.mean(c for c, _ in mine), "within_5pct": statistics.mean(o <= 0.05 for _, o in mine),
+                            "within_10pct": statistics.mean(o <= 0.10 for _, o in mine), "regret": statistics.mean(o for _, o in mine)}
     return result
