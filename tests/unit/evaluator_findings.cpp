@@ -244,14 +244,14 @@ setp.lt.u32 %p4, %r11, 6;
 DONE:
 st.global.u32 [%rd5], %r20;
 )");
-    double lanes = 0, outer = 0;
+    double lanes = 0, outer = 0, broken = 0;      // a pass that ends at the header's test is no trip of the loop
     for (unsigned lane = 0; lane < 32; ++lane)
         for (unsigned i = 0; i < 6; ++i) {
             ++outer;
             bool done = false;
             for (unsigned j = 0; j < 5; ++j) {
                 ++lanes;
-                if (i * 3 + j > lane) { done = lane % 2 == 0; break; }
+                if (i * 3 + j > lane) { done = lane % 2 == 0; ++broken; break; }
             }
             if (done) break;
         }
@@ -261,7 +261,7 @@ st.global.u32 [%rd5], %r20;
     CHECK(f.accesses[1].requests == 1.0);
     REQUIRE(f.loops.size() == 2);
     CHECK(*f.loops[0].trip_mean == Approx(outer / 32));
-    CHECK(*f.loops[1].trip_mean == Approx(lanes / outer));
+    CHECK(*f.loops[1].trip_mean == Approx((lanes - broken) / outer));
 }
 
 TEST_CASE("the policy of branches on data holds for guarded instructions too", "[evaluator][control]") {
