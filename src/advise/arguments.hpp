@@ -11,14 +11,20 @@
 
 namespace flipflop::advise {
 
+/// Who says so: what comes later overrides what came before; twice at one level is a mistake.
+enum class ArgumentLevel : std::uint8_t { file, command, one_case, variation };
+
 /// One --arg: PARAM=VALUE, PARAM+OFFSET:TYPE=VALUE or PARAM=FILE.
 struct ArgumentRequest {
     std::string text, parameter, value;
     std::optional<std::uint32_t> offset;
     std::string field_type;                  ///< "u32", "f64", "ptr"
+    ArgumentLevel level{ArgumentLevel::command};
 };
 /// FF0710 when the text has not this form.
-[[nodiscard]] Result<ArgumentRequest> parse_argument(const std::string& text);
+[[nodiscard]] Result<ArgumentRequest> parse_argument(const std::string& text, const char* option = "--arg");
+/// FF0713 when one parameter or field is given twice at one level under one name.
+[[nodiscard]] Result<void> refuse_repeated(const std::vector<ArgumentRequest>& requests, const char* option);
 
 /// Index of the parameter that `word` names: index, PTX name, short form or source name.
 [[nodiscard]] std::optional<std::size_t> find_parameter(const KernelFacts& kernel, const std::string& word);
@@ -44,7 +50,8 @@ void assume_the_rest(const KernelFacts& kernel, const std::uint64_t (&extents)[3
 [[nodiscard]] std::optional<std::uint64_t> given_extent(const KernelFacts& kernel, const BoundArguments& bound, int axis);
 
 /// Scalars by PTX name, short form and source name, for expressions.
-void add_argument_names(const KernelFacts& kernel, const BoundArguments& bound, Names& names);
+/// `given_only`: not the assumed ones; `whatever`: all scalars, known or not (for what a name could mean).
+void add_argument_names(const KernelFacts& kernel, const BoundArguments& bound, Names& names, bool given_only = false, bool whatever = false);
 
 /// What another value of a parameter or field could change, from its uses; empty when it touches nothing that is counted.
 [[nodiscard]] std::optional<std::string> consequence_of(const std::vector<ParameterUse>& uses, int guard_axis);
