@@ -31,5 +31,6 @@ void add_gpus_command(CLI::App& app, CommandResult& result);
 void add_inspect_command(CLI::App& app, CommandResult& result);
 void add_occupancy_command(CLI::App& app, CommandResult& result);
 void add_rules_command(CLI::App& app, CommandResult& result);
+void add_validate_command(CLI::App& app, CommandResult& result);
 
 }  // namespace flipflop::cli

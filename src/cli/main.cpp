@@ -29,6 +29,7 @@ void add_commands(CLI::App& app, CommandResult& result) {
     add_gpus_command(app, result);
     add_occupancy_command(app, result);
     add_rules_command(app, result);
+    add_validate_command(app, result);
 }
 
 /// The command whose arguments were being read, or the application itself.
@@ -68,7 +69,7 @@ std::string conversion_message(const CLI::App& command, const std::string& what)
     const std::string option = what.substr(name, equals - name), value = what.substr(equals + 3);
     const CLI::Option* const found = command.get_option_no_throw(option);
     const std::string type = found != nullptr ? found->get_type_name() : "";
-    const bool real = type == "MHZ" || type == "W";
+    const bool real = type == "MHZ" || type == "W" || type == "SHARE";
     return fmt::format("{}: '{}' is not a {}", option, value, real ? "number" : "whole number from 0 to 4294967295");
 }
 

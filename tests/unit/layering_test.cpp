@@ -23,13 +23,13 @@ const std::map<std::string, Stage> kPublicHeaders{
     {"diagnostic.hpp", words}, {"inputs.hpp", inputs}, {"ptx.hpp", parser}, {"ir.hpp", ir}, {"facts.hpp", passes}, {"passes.hpp", passes},
     {"launch.hpp", evaluator}, {"evaluator.hpp", evaluator}, {"gpu.hpp", models}, {"models.hpp", models}, {"analysis.hpp", advise},
     {"advise.hpp", advise}, {"explain.hpp", advise}, {"inspect.hpp", advise}, {"gate.hpp", side},
-    {"report.hpp", report}, {"gate_report.hpp", report},
+    {"validate.hpp", side}, {"report.hpp", report}, {"gate_report.hpp", report}, {"validate_report.hpp", report},
 };
 
 /// Folders of sources, by the beginning of the path from the root; also how their private headers are included.
 const std::vector<std::pair<std::string, Stage>> kFolders{
     {"ptx_parser/", parser}, {"models/", models}, {"src/inputs/", inputs}, {"src/ir/", ir}, {"src/passes/", passes}, {"src/evaluator/", evaluator},
-    {"src/gpu/", models}, {"src/advise/", advise}, {"src/tuning/", side}, {"src/calibrate/", side}, {"src/gate/", side}, {"src/report/", report},
+    {"src/gpu/", models}, {"src/advise/", advise}, {"src/tuning/", side}, {"src/calibrate/", side}, {"src/validate/", side}, {"src/gate/", side}, {"src/report/", report},
     {"src/cli/", cli},
 };
 
