@@ -90,6 +90,8 @@ enum class PtxasUse : std::uint8_t { automatic, require, off };
 struct AnalyzeOptions {
     LaunchOptions launch;
     std::optional<LaunchesFile> launches;        ///< --launches; what `launch` says goes before it
+    bool variants{};                             ///< the inputs' kernels are variants of one computation: rank them
+    std::string variant_table;                   ///< CSV with the variants' parameters
     std::vector<std::string> gpus;               ///< names, aliases, files, "all"
     std::optional<std::uint32_t> sms;
     std::vector<double> clocks_mhz, power_limits_w;

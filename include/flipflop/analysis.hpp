@@ -175,6 +175,8 @@ struct KernelAnalysis {
     std::vector<KernelResult> results;       ///< by GPU, then by case
     std::vector<AcrossCases> across;         ///< by GPU, where there are cases
     std::optional<double> calls;             ///< launches per step, of the launches file
+    std::string input;                       ///< path of the input that it came from
+    std::map<std::string, std::string> metadata;   ///< Triton's, and the variant table's: "num_warps" -> "4"
 };
 
 struct ModuleSummary {
@@ -215,11 +217,31 @@ struct StepSummary {
     std::vector<std::size_t> unpredicted;    ///< kernels with calls that cannot be launched
 };
 
+/// One variant of a computation at its own best launch.
+struct VariantLine {
+    std::size_t kernel{};                    ///< index into Analysis::kernels
+    Dim3 block, grid;
+    std::uint64_t dynamic_shared_bytes{};
+    std::optional<double> time_us, energy_mj;
+    std::optional<bool> safe;
+    std::optional<double> cost_ratio, cost_ratio_low, cost_ratio_high;   ///< over the best variant, by the objective
+    std::optional<std::uint32_t> rank;
+    std::string why_not;                     ///< why it has no rank
+};
+
+/// Variants of one computation on one GPU in one case, best first (--variants).
+struct VariantRanking {
+    std::string name, gpu, case_name, objective;
+    std::vector<std::string> parameters;     ///< the metadata in which they differ
+    std::vector<VariantLine> lines;
+};
+
 struct Analysis {
     std::map<std::string, std::optional<std::string>> used;   ///< tool -> version
     std::vector<InputSummary> inputs;
     std::vector<KernelAnalysis> kernels;
     std::vector<StepSummary> steps;          ///< by GPU, where `calls` were given
+    std::vector<VariantRanking> variants;
     std::vector<Diagnostic> notes;           ///< for standard error: what was asked for and did not apply everywhere
     std::uint64_t errors{}, warnings{};      ///< of all inputs' and modules' diagnostics
 };

@@ -32,6 +32,7 @@ struct Parsed {
 struct Plan {
     Requests requests;                       ///< of the command line alone
     Boards boards;
+    std::optional<VariantTable> table;
 };
 
 void count(const std::vector<Diagnostic>& diagnostics, Analysis& analysis) {
@@ -145,6 +146,11 @@ Result<Plan> plan_of(const AnalyzeOptions& options) {
         boards.models.emplace_back(gpu);
         boards.paired.push_back(paired_error(gpu));
     }
+    if (!options.variant_table.empty()) {
+        auto table = read_variant_table(options.variant_table);
+        if (!table) return tl::unexpected(table.error());
+        plan.table = std::move(*table);
+    }
     auto compiler = Compiler::make(options);
     if (!compiler) return tl::unexpected(compiler.error());
     boards.compiler = std::move(*compiler);
@@ -172,19 +178,26 @@ Result<std::vector<Diagnostic>> check_fits(const Parsed& parsed, const std::vect
 }
 
 /// All chosen kernels, on some threads; the first failure in their order is the one reported.
-Result<void> analyse_all(const Parsed& parsed, const std::vector<std::size_t>& chosen, const Plan& plan, const Described& described, const AnalyzeOptions& options, Analysis& analysis) {
+Result<void> analyse_all(const Parsed& parsed, const std::vector<std::size_t>& chosen, const Plan& plan, const Described& described, const std::vector<Metadata>& metadata,
+                         const AnalyzeOptions& options, Analysis& analysis) {
     auto notes = check_fits(parsed, chosen, described);
     if (!notes) return tl::unexpected(notes.error());
     const unsigned threads = std::max(1u, options.threads);
     const unsigned outer = chosen.size() >= threads ? threads : 1, inner = outer > 1 ? 1 : threads;
+    // The gate's figures must not depend on how many other kernels there are.
+    const bool brief = chosen.size() > kManyKernels && !options.own_launch && !options.full_detail;
     std::vector<std::optional<Result<KernelAnalysis>>> results(chosen.size());
     parallel_for(chosen.size(), outer, [&](std::size_t i) {
         const KernelPlace& place = parsed.places[chosen[i]];
         const Requests& requests = described.requests[described.of_kernel[i]];
         KernelCode code = analyse_kernel(*place.module, place.entry);
         (void)name_parameters(requests, code.facts);   // checked above
-        results[i] = analyse_on_boards(place, code, requests, plan.boards, options, inner);
-        if (*results[i]) (*results[i])->calls = described.calls[i];
+        apply_metadata(metadata[i], code.facts);
+        results[i] = analyse_on_boards(place, code, requests, plan.boards, options, inner, brief);
+        if (!*results[i]) return;
+        (*results[i])->calls = described.calls[i];
+        (*results[i])->input = place.input->path;
+        (*results[i])->metadata = metadata[i];
     });
     for (auto& result : results) {
         if (!*result) return tl::unexpected(result->error());
@@ -194,6 +207,12 @@ Result<void> analyse_all(const Parsed& parsed, const std::vector<std::size_t>& c
     analysis.notes.insert(analysis.notes.end(), notes->begin(), notes->end());
     count(described.notes, analysis);
     return {};
+}
+
+/// A constant that was compiled in has no name any more: the table can say it.
+Diagnostic with_table_help(Diagnostic error, const AnalyzeOptions& options) {
+    if (error.id == "FF0742" && options.variants) error.help += (error.help.empty() ? "" : "; ") + std::string("what was compiled in is said by --variant-table FILE.csv: a column variant, and one by that name");
+    return error;
 }
 
 }  // namespace
@@ -216,9 +235,13 @@ Result<Analysis> analyze(const std::vector<Input>& inputs, const AnalyzeOptions&
         if (analysis.errors > 0) error.help += fmt::format("; {} error{} in the input may hide others: flipflop inspect", analysis.errors, analysis.errors == 1 ? "" : "s");
         return tl::unexpected(error);
     }
-    const auto described = describe(std::move(plan->requests), options, parsed.names, *chosen);
+    auto described = describe(std::move(plan->requests), options, parsed.names, *chosen);
     if (!described) return tl::unexpected(described.error());
-    if (auto done = analyse_all(parsed, *chosen, *plan, *described, options, analysis); !done) return tl::unexpected(done.error());
+    std::vector<Metadata> metadata;
+    for (const std::size_t k : *chosen) metadata.push_back(metadata_of(*parsed.places[k].input, plan->table ? &*plan->table : nullptr, parsed.names[k].name));
+    add_metadata(*described, metadata);
+    if (auto done = analyse_all(parsed, *chosen, *plan, *described, metadata, options, analysis); !done) return tl::unexpected(with_table_help(done.error(), options));
+    if (options.variants) analysis.variants = rank_variants(analysis.kernels, options.objective, plan->boards.paired);
     analysis.steps = summarise_steps(analysis.kernels);
     const std::vector<Diagnostic>& notes = plan->boards.compiler->notes();
     analysis.notes.insert(analysis.notes.end(), notes.begin(), notes.end());

@@ -101,6 +101,18 @@ Result<Described> describe(Requests command, const AnalyzeOptions& options, cons
     return out;
 }
 
+void add_metadata(Described& described, const std::vector<Metadata>& metadata) {
+    for (std::size_t i = 0; i < metadata.size(); ++i) {
+        if (metadata[i].empty()) continue;
+        Requests own = described.requests[described.of_kernel[i]];
+        own.names = names_of(metadata[i]);
+        if (!own.dynamic_smem && own.names.contains("shared"))
+            if (auto bytes = Expression::parse("shared", "--dynamic-smem")) own.dynamic_smem = std::move(*bytes);
+        described.of_kernel[i] = described.requests.size();
+        described.requests.push_back(std::move(own));
+    }
+}
+
 std::optional<Diagnostic> name_parameters(const Requests& requests, KernelFacts& kernel) {
     if (requests.params.size() > kernel.parameters.size())
         return at_origin(complain("FF0765", "params", fmt::format("{} names for the {} parameters of {}", requests.params.size(), kernel.parameters.size(), kernel.demangled.empty() ? kernel.name : kernel.demangled)),

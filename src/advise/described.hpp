@@ -6,6 +6,7 @@
 
 #include "advise/select_kernels.hpp"
 #include "advise/subject.hpp"
+#include "advise/variants.hpp"
 
 namespace flipflop::advise {
 
@@ -18,6 +19,9 @@ struct Described {
 
 /// `all` are the kernels of the inputs, `chosen` those that are analysed. FF0764 when a launches file matches none of them.
 [[nodiscard]] Result<Described> describe(Requests command, const AnalyzeOptions& options, const std::vector<KernelName>& all, const std::vector<std::size_t>& chosen);
+
+/// Gives every kernel the names of what it was compiled with (by chosen kernel): Triton's shared memory is the launch's.
+void add_metadata(Described& described, const std::vector<Metadata>& metadata);
 
 /// Gives the parameters their names. FF0765 when there are more names than parameters.
 [[nodiscard]] std::optional<Diagnostic> name_parameters(const Requests& requests, KernelFacts& kernel);

@@ -18,9 +18,9 @@ struct Run {
     std::unique_ptr<FactsBook> book;
 };
 
-std::vector<Run> runs_of(const KernelCode& code, const Evaluator& evaluator, const Requests& requests) {
+std::vector<Run> runs_of(const KernelCode& code, const Evaluator& evaluator, const Requests& requests, bool brief) {
     std::vector<Run> runs(std::max<std::size_t>(1, requests.cases.list.size()));
-    const std::optional<std::uint64_t> budget = requests.options.blocks.empty() ? std::optional(kSearchBudget) : std::nullopt;
+    const std::optional<std::uint64_t> budget = requests.options.blocks.empty() ? std::optional(brief ? kSearchBudget / 10 : kSearchBudget) : std::nullopt;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         runs[i].subject = make_subject(code, requests, requests.cases.list.empty() ? nullptr : &requests.cases.list[i]);
         runs[i].book = std::make_unique<FactsBook>(code, evaluator, runs[i].subject, budget);
@@ -53,10 +53,10 @@ void mark(const AcrossCases& across, Objective objective, std::span<KernelResult
 }  // namespace
 
 Result<KernelAnalysis> analyse_on_boards(const KernelPlace& place, KernelCode& code, const Requests& requests, const Boards& boards,
-                                         const AnalyzeOptions& options, unsigned threads) {
+                                         const AnalyzeOptions& options, unsigned threads, bool brief) {
     const auto at_fault = [&](const Diagnostic& d) { return tl::unexpected(at_origin(d, requests.options.origins)); };
     const Evaluator evaluator(code);
-    std::vector<Run> runs = runs_of(code, evaluator, requests);
+    std::vector<Run> runs = runs_of(code, evaluator, requests, brief);
     for (const Run& run : runs)
         if (run.subject.broken) return tl::unexpected(*run.subject.broken);
     KernelAnalysis analysis;
@@ -67,11 +67,11 @@ Result<KernelAnalysis> analyse_on_boards(const KernelPlace& place, KernelCode& c
         if (!resources) return tl::unexpected(resources.error());
         for (Run& run : runs)
             stages.push_back({run.book.get(), &boards.gpus[g], &boards.models[g], boards.paired[g], *resources,
-                              choose_code(*place.input, *place.module, boards.gpus[g].cc), requests.options, options.warm_cache});
+                              choose_code(*place.input, *place.module, boards.gpus[g].cc), requests.options, options.warm_cache, place.input->kind == InputKind::triton});
     }
     // Several cases go side by side, a single one spreads its blocks.
     const unsigned outer = runs.size() > 1 ? threads : 1, inner = runs.size() > 1 ? 1 : threads;
-    const ResultOptions result_options{options.objective, boards.points, options.full_detail, options.own_launch, inner};
+    const ResultOptions result_options{options.objective, boards.points, options.full_detail, options.own_launch, inner, brief};
     std::vector<std::optional<Result<KernelResult>>> results(stages.size());
     parallel_for(stages.size(), outer, [&](std::size_t i) { results[i] = result_on_gpu(stages[i], result_options, requests, evaluator); });
     for (std::size_t i = 0; i < results.size(); ++i) {

@@ -20,8 +20,11 @@ struct Boards {
     std::unique_ptr<Compiler> compiler;
 };
 
-/// `code` is used up. Usage errors of the requests (an expression without an answer) come at their place.
+/// From more kernels on than this, one kernel of a search is a line among many: see `brief`.
+inline constexpr std::size_t kManyKernels = 10;
+
+/// `code` is used up. `brief`: with a tenth of the evaluator's budget and without trying what the assumptions could change. Usage errors of the requests (an expression without an answer) come at their place.
 [[nodiscard]] Result<KernelAnalysis> analyse_on_boards(const KernelPlace& place, KernelCode& code, const Requests& requests, const Boards& boards,
-                                                       const AnalyzeOptions& options, unsigned threads);
+                                                       const AnalyzeOptions& options, unsigned threads, bool brief = false);
 
 }  // namespace flipflop::advise

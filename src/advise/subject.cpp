@@ -119,8 +119,8 @@ Result<Requests> read_all(const LaunchOptions& options) {
 
 /// The work of a rule that leaves it to an expression over the arguments. Only given ones count: an assumed one would make
 /// the whole launch an assumption, quietly.
-std::optional<Diagnostic> settle_work(const KernelCode& code, const BoundArguments& arguments, GridRule& rule) {
-    Names given;
+std::optional<Diagnostic> settle_work(const KernelCode& code, const BoundArguments& arguments, const Names& variant, GridRule& rule) {
+    Names given = variant;
     add_argument_names(code.facts, arguments, given, /*given_only=*/true);
     std::uint32_t extent[3]{1, 1, 1};
     bool any = false;
@@ -176,7 +176,7 @@ Subject make_subject(const KernelCode& code, const Requests& requests, const Cas
     subject.reference_given = options.current.has_value();
     subject.reference_basis = subject.reference_given ? "given" : code.facts.bounds.required_block ? "required" : "assumed";
     if (chosen) apply_grid(*chosen, subject.rule);
-    if (auto broken = settle_work(code, subject.arguments, subject.rule)) subject.broken = at_origin(std::move(*broken), options.origins);
+    if (auto broken = settle_work(code, subject.arguments, requests.names, subject.rule)) subject.broken = at_origin(std::move(*broken), options.origins);
     if (subject.rule.assumed || work) {
         const Dim3 threads = work ? *work : assumed_work(code, subject.arguments, subject.assumptions);
         set_work(subject.rule, threads);
@@ -185,6 +185,7 @@ Subject make_subject(const KernelCode& code, const Requests& requests, const Cas
     extents_of(subject.rule, subject.reference, extents);
     assume_the_rest(code.facts, extents, subject.rule.work ? words_of(*subject.rule.work) + " threads" : "grid x block of the reference", subject.arguments);
     subject.assumptions.insert(subject.assumptions.end(), subject.arguments.assumptions.begin(), subject.arguments.assumptions.end());
+    subject.names = requests.names;
     add_argument_names(code.facts, subject.arguments, subject.names);
     bind_data(code, requests, subject);
     return subject;

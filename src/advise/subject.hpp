@@ -28,6 +28,7 @@ struct Requests {
     Cases cases;
     LaunchOptions options;
     std::vector<std::string> params;         ///< source names of the parameters, by position
+    Names names;                             ///< a variant's parameters, for expressions
     std::size_t group{};                     ///< 0: the command line alone; else the entry of the launches file, plus one
 };
 /// Everything that can be wrong with the options whatever the kernel: FF07nn, at its place in the launches file where that gave it.

@@ -132,6 +132,8 @@ void add_launch_options(CLI::App& command, LaunchArguments& a) {
     one("--launches", a.launches, "launches.toml: arguments, grid rules and cases per kernel (flipflop inspect --scaffold writes one)", "FILE", launch);
     list("--case", a.cases, "one problem size of several, NAME:PARAM=VALUE,...,weight=W; work=X or grid=XxY too", "NAME:...", launch);
     one("--sweep", a.sweep, "problem sizes as a series, PARAM=FROM:TO:xFACTOR or :+STEP", "PARAM=...", launch);
+    command.add_flag("--variants", a.variants, "the inputs are variants of one computation (a Triton cache): rank them against each other")->group(launch);
+    one("--variant-table", a.variant_table, "what the variants were compiled with: a column that names them, then their parameters", "FILE.csv", launch);
     list("--arg", a.args, "a parameter's value, by index, PTX name, param_N or source name; PARAM+OFFSET:TYPE=VALUE in a struct", "PARAM=VALUE", data);
     list("--data", a.data, "contents of an array that decides addresses (.npy or raw)", "NAME=FILE[:TYPE]", data);
     list("--trips", a.trips, "trips of a loop that depends on data, by file:line or loop id", "LOC=N", data);
@@ -175,6 +177,8 @@ Result<AnalyzeOptions> to_analyze_options(const LaunchArguments& a) {
     if (!a.assume_trips.empty()) { launch.assume_trips = a.assume_trips; }
     launch.assume_taken = a.assume_taken;
     launch.case_texts = a.cases;
+    out.variants = a.variants || !a.variant_table.empty();
+    out.variant_table = a.variant_table;
     if (!a.sweep.empty()) { launch.sweep = a.sweep; }
     if (!a.launches.empty()) {
         Result<LaunchesFile> file = read_launches(a.launches);

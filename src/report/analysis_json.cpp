@@ -1,5 +1,6 @@
 // CONTRACT.md section 6, "flipflop.analysis/1".
 #include "report/analysis_cases.hpp"
+#include "report/analysis_variants.hpp"
 #include "report/json_parts.hpp"
 
 namespace flipflop {
@@ -179,6 +180,11 @@ void write_kernel(JsonWriter& json, const KernelAnalysis& kernel) {
     json.member("dimensions", facts.dimensions);
     json.member("instructions", facts.instructions);
     report::write_bounds(json, facts.bounds);
+    json.member("input", kernel.input);
+    json.key("metadata");
+    json.begin_object();
+    for (const auto& [key, value] : kernel.metadata) { json.member(key, value); }
+    json.end_object();
     json.member("calls", kernel.calls);
     report::write_parameters(json, facts.parameters, &kernel.parameter_values);
     report::write_mix(json, facts.mix);
@@ -208,6 +214,7 @@ void write_json(const Analysis& analysis, const TextSink& sink) {
     for (const KernelAnalysis& kernel : analysis.kernels) { write_kernel(json, kernel); }
     json.end_array();
     report::write_steps(json, analysis);
+    report::write_variants(json, analysis);
     report::write_diagnostics(json, analysis.notes, "notes");
     json.end_object();
     json.finish();

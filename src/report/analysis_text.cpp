@@ -7,6 +7,7 @@
 #include "report/analysis_cases.hpp"
 #include "report/analysis_memory.hpp"
 #include "report/analysis_overview.hpp"
+#include "report/analysis_variants.hpp"
 #include "report/text_format.hpp"
 
 namespace flipflop {
@@ -87,7 +88,7 @@ std::string headline(const KernelResult& result, const TextStyle& style) {
     std::string out = paint(wrap(sentence, style.width, 0), Mark::strong, style.color) + "\n";
     std::string prediction = fmt::format("Predicted {} at {}{}; this launch cannot take less than {}",
         time_with_interval(time.total.value, time.interval), dim_text(config->block),
-        config->is_current ? " (today's launch)" : config->recommended ? " (recommended)" : "", time_text(time.floor.value));
+        config->is_current ? " (today's launch)" : !config->recommended ? "" : config->safe ? " (recommended)" : " (recommended, unverified)", time_text(time.floor.value));
     if (time.traffic.dram_bytes.value_or(0) >= kNewsBytes) { prediction += fmt::format(" ({} through DRAM)", bytes_text(*time.traffic.dram_bytes)); }
     prediction += '.';
     const std::optional<double> boost = result.profile.value("boost_clock_mhz");
@@ -231,7 +232,7 @@ std::string searched_table(const KernelResult& result, const TextStyle& style) {
         title += std::string(style.width > used + 2 ? style.width - used : 2, ' ') + tail;
     }
     std::string out = title + "\n" + table.text(2, style.color);
-    if (space.candidates > space.launchable && (style.all || space.launchable == 0)) {
+    if (space.candidates > space.launchable) {
         out += wrap(fmt::format("Cannot launch: {} of {} candidates ({})", space.candidates - space.launchable, space.candidates, rejected_text(space)), style.width, 2) + "\n";
     }
     return out;
@@ -433,7 +434,10 @@ std::string kernels_text(const Analysis& analysis, const TextStyle& style) {
 }  // namespace
 
 std::string text_report(const Analysis& analysis, const TextStyle& style) {
-    const std::string kernels = kernels_text(analysis, style);
+    // Variants are one computation: their order is the answer, and their own pages come one by one.
+    const std::string variants = report::variants_text(analysis, style);
+    if (!variants.empty() && !style.full_detail) { return variants + "One of them in full: analyze it alone, or --detail full\n"; }
+    const std::string kernels = variants + kernels_text(analysis, style);
     const std::string steps = report::steps_text(analysis, style);
     return kernels + (kernels.empty() || steps.empty() ? "" : "\n") + steps;
 }

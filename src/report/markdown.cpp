@@ -5,6 +5,7 @@
 
 #include "flipflop/report.hpp"
 #include "report/analysis_cases.hpp"
+#include "report/analysis_variants.hpp"
 #include "report/markdown_text.hpp"
 #include "report/text_format.hpp"
 
@@ -94,7 +95,7 @@ std::string result_text(const KernelResult& result) {
 }  // namespace
 
 std::string markdown_report(const Analysis& analysis) {
-    std::string out;
+    std::string out = variants_markdown(analysis);
     for (const KernelAnalysis& kernel : analysis.kernels) {
         const KernelFacts& facts = kernel.facts;
         out += fmt::format("## {}\n\n", code(kernel_name(facts)));

@@ -241,6 +241,53 @@ class Scaffold(LaunchCase):
                 self.expect(0, "analyze", path, "--gpu", "a100", "--ptxas", "off", "--block", "32", "--launches", file)
 
 
+class Variants(LaunchCase):
+    def cache(self):
+        """A Triton cache of our own making: one kernel, compiled for 1, 4 and 8 warps and for two tiles."""
+        os.mkdir(self.path("cache"))
+        for folder, warps, shared in (("AAAA", 1, 0), ("BBBB", 4, 1024), ("CCCC", 8, 49152)):
+            os.mkdir(self.path(os.path.join("cache", folder)))
+            text = AXPY.replace(")\n{", f")\n.maxntid {32 * warps}, 1, 1\n{{", 1)
+            text = text.replace(".visible .entry", ".extern .shared .align 16 .b8 global_smem[];\n.visible .entry", 1)
+            text = text.replace("    mov.u32 %r3, %ctaid.x;", "    mov.u32 %r4, global_smem;\n    st.shared.u32 [%r4], %r2;\n    mov.u32 %r3, %ctaid.x;", 1) if shared else text
+            self.file(os.path.join("cache", folder, "axpy.ptx"), text)
+            self.file(os.path.join("cache", folder, "axpy.json"), json.dumps({"name": "axpy", "num_warps": warps, "num_stages": 2, "shared": shared, "hash": folder}))
+        return self.path("cache")
+
+    def test_a_cache_is_ranked(self):
+        cache = self.cache()
+        report = self.report("--variants", "--work", "1000000", path=cache)
+        ranking = report["variants"][0]["ranking"]
+        self.assertEqual(len(ranking), 3)
+        self.assertEqual([v["rank"] for v in ranking], [1, 2, 3])
+        self.assertEqual({tuple(v["block"]): v["parameters"]["num_warps"] for v in ranking}, {(32, 1, 1): "1", (128, 1, 1): "4", (256, 1, 1): "8"})
+        self.assertEqual({v["block"][0]: v["dynamic_shared_bytes"] for v in ranking}, {32: 0, 128: 1024, 256: 49152})
+        self.assertEqual([v["time_us"] for v in ranking], sorted(v["time_us"] for v in ranking))
+        self.assertEqual(ranking[0]["cost_ratio"], 1)
+        self.assertAlmostEqual(ranking[2]["cost_ratio"], ranking[2]["time_us"] / ranking[0]["time_us"])
+        self.assertEqual(report["variants"][0]["parameters"], ["num_warps", "shared"])
+        for kernel in report["kernels"]:
+            self.assertEqual(kernel["results"][0]["space"]["launchable"], 1, "the block it was compiled for")
+            self.assertIn("--variants", " ".join(kernel["results"][0]["recommendation"]["caveats"]))
+        text = self.expect(0, "analyze", cache, "--gpu", "a100", "--ptxas", "off", "--variants").out
+        self.assertIn("3 variants of axpy", text)
+        self.assertIn("num_warps", text)
+
+    def test_what_was_compiled_in_comes_from_a_table(self):
+        cache = self.cache()
+        rule = ("--variants", "--grid-x", "ceil(1000000 / BLOCK)")
+        self.expect(2, "analyze", cache, "--gpu", "a100", "--ptxas", "off", *rule, says=("'BLOCK' is not known", "--variant-table"))
+        table = self.file("table.csv", "variant,BLOCK\nAAAA,32\nBBBB,256\nCCCC,1000\n")
+        report = self.report(*rule, "--variant-table", table, path=cache)
+        grids = {v["parameters"]["BLOCK"]: v["grid"][0] for v in report["variants"][0]["ranking"]}
+        self.assertEqual(grids, {"32": 31250, "256": 3907, "1000": 1000})
+        report = self.report("--variants", "--grid-x", "num_warps * 10", path=cache)
+        self.assertEqual({v["grid"][0] for v in report["variants"][0]["ranking"]}, {10, 40, 80})
+        for text, says in (("variant,B\nAAAA\n", "table.csv:2:"), ("x\n", "header"), ("variant,B\n", "no rows")):
+            self.expect(2, "analyze", cache, "--gpu", "a100", "--variant-table", self.file("table.csv", text), says=says)
+        self.expect(2, "analyze", cache, "--gpu", "a100", "--variant-table", self.path("none.csv"), says="cannot be read")
+
+
 class BadLaunches(LaunchCase):
     """Issue 3's list: a message with file, line and column, exit 2."""
 
