@@ -86,9 +86,13 @@ void add_kernel(const KernelAnalysis& kernel, std::size_t index, std::size_t gpu
 
 void total(StepSummary& step) {
     const auto sum = [&](std::optional<double> StepLine::*member) {
-        std::optional<double> all = step.lines.empty() ? std::nullopt : std::optional(0.0);
-        for (const StepLine& line : step.lines) all = all && line.*member ? std::optional(*all + *(line.*member)) : std::nullopt;
-        return all;
+        double all = 0;
+        bool known = !step.lines.empty();
+        for (const StepLine& line : step.lines) {
+            known = known && (line.*member).has_value();
+            all += (line.*member).value_or(0);
+        }
+        return known ? std::optional(all) : std::nullopt;
     };
     for (const StepLine& line : step.lines) step.time_us += line.time_us;
     step.energy_mj = sum(&StepLine::energy_mj);

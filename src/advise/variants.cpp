@@ -132,7 +132,8 @@ const std::vector<std::string>* row_for(const VariantTable& table, const Input& 
     const std::filesystem::path path(input.path);
     for (const auto& row : table.rows) {
         const std::string& key = row.front();
-        const bool hash = key.size() >= 8 && input.sha256.starts_with(key);
+        const auto named = input.metadata.find("hash");   // Triton's own
+        const bool hash = key.size() >= 8 && (input.sha256.starts_with(key) || (named != input.metadata.end() && named->second.starts_with(key)));
         if (key == input.path || key == path.filename() || key == path.stem() || key == path.parent_path().filename() || hash || key == kernel) return &row;
     }
     return nullptr;
