@@ -38,6 +38,7 @@ std::uint64_t from_double(double value, Type type) {
 
 Value float_op(const Form& form, const std::vector<Value>& s) {
     const Type type = form.type;
+    if (type != Type::f32 && type != Type::f64) return std::nullopt;
     const double a = as_double(*s[0], type);
     const double b = s.size() > 1 ? as_double(*s[1], type) : 0;
     switch (form.opcode) {
@@ -52,7 +53,15 @@ Value float_op(const Form& form, const std::vector<Value>& s) {
         case Opcode::abs_: return from_double(std::fabs(a), type);
         case Opcode::min_: return from_double(std::fmin(a, b), type);
         case Opcode::max_: return from_double(std::fmax(a, b), type);
-        case Opcode::div_: return form.rounding == Rounding::rn ? Value{from_double(a / b, type)} : std::nullopt;
+        case Opcode::div_: return form.rounding == Rounding::rn || form.approx || form.full ? Value{from_double(a / b, type)} : std::nullopt;
+        case Opcode::rcp: return from_double(1.0 / a, type);
+        case Opcode::sqrt_: return from_double(std::sqrt(a), type);
+        case Opcode::rsqrt: return from_double(1.0 / std::sqrt(a), type);
+        case Opcode::ex2: return from_double(std::exp2(a), type);
+        case Opcode::lg2: return from_double(std::log2(a), type);
+        case Opcode::sin_: return from_double(std::sin(a), type);
+        case Opcode::cos_: return from_double(std::cos(a), type);
+        case Opcode::tanh_: return from_double(std::tanh(a), type);
         default: return std::nullopt;
     }
 }
@@ -268,8 +277,50 @@ Value compute(const Form& form, const std::vector<Value>& s, Value& carry) {
             return static_cast<std::uint64_t>(sum) & 0xffffffff;
         }
         case Opcode::selp: return *s[2] ? low(0) : low(1);
+        case Opcode::slct: {
+            const bool first = form.type2 == Type::f32 ? as_double(*s[2], Type::f32) >= 0 : widen(*s[2], Type::s32) >= 0;
+            return first ? low(0) : low(1);
+        }
+        case Opcode::sad: {
+            const Wide a = widen(*s[0], form.type), b = widen(*s[1], form.type);
+            return static_cast<std::uint64_t>(widen(*s[2], form.type) + (a < b ? b - a : a - b)) & mask_of(bits);
+        }
+        case Opcode::mul24: case Opcode::mad24: {
+            const auto part = [&](std::size_t i) { return flipflop::ptx::is_signed(form.type) ? Wide{static_cast<std::int32_t>(static_cast<std::uint32_t>(*s[i]) << 8) >> 8} : Wide{*s[i] & 0xffffff}; };
+            const Wide product = part(0) * part(1);
+            return static_cast<std::uint64_t>((form.hi ? product >> 16 : product) + (op == Opcode::mad24 ? widen(*s[2], form.type) : 0)) & mask_of(bits);
+        }
+        case Opcode::bfind: {
+            const bool negative = flipflop::ptx::is_signed(form.type) && ((low(0) >> (bits - 1)) & 1);
+            const std::uint64_t field = negative ? ~low(0) & mask_of(bits) : low(0);
+            if (!field) return 0xffffffff;
+            const auto at = static_cast<std::uint64_t>(63 - std::countl_zero(field));
+            return form.has("shiftamt") ? bits - 1 - at : at;
+        }
         default: return std::nullopt;
     }
+}
+
+Value combine(const Form& form, std::uint64_t old, std::uint64_t b, Value c) {
+    const Type type = form.type;
+    const unsigned bits = flipflop::ptx::bits_of(type);
+    const std::uint64_t mask = mask_of(bits);
+    old &= mask;
+    b &= mask;
+    if (form.has("exch")) return b;
+    if (form.has("cas")) return c ? Value{old == b ? *c & mask : old} : std::nullopt;
+    if (form.has("and")) return old & b;
+    if (form.has("or")) return old | b;
+    if (form.has("xor")) return old ^ b;
+    if (form.has("inc")) return old >= b ? 0 : old + 1;
+    if (form.has("dec")) return old == 0 || old > b ? b : old - 1;
+    const bool floating = flipflop::ptx::is_float(type);
+    if (floating && type != Type::f32 && type != Type::f64) return std::nullopt;
+    if (form.has("add")) return floating ? from_double(as_double(old, type) + as_double(b, type), type) : (old + b) & mask;
+    const bool less = floating ? as_double(old, type) < as_double(b, type) : widen(old, type) < widen(b, type);
+    if (form.has("min")) return less ? old : b;
+    if (form.has("max")) return less ? b : old;
+    return std::nullopt;
 }
 
 }  // namespace naive
