@@ -84,6 +84,7 @@ void fill_pipes(Machine& machine, const Lookup& look) {
     machine.global_requests = look.get("global_requests", 1, kRanking);
     machine.l1_lines = look.get("l1_lines_per_clk", 1, kRanking);
     machine.shuffles = look.lanes("warp_shuffle", 32);
+    machine.convert64 = look.lanes("conv_64", 16);
     machine.textures = look.get("texture_instructions", 0.25, "four texture units an SM, eight lanes a clock");
     for (std::size_t i = 0; i < kMachineOps; ++i) {
         const auto key = tensor_key(static_cast<MachineOp>(i));

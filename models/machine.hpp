@@ -28,7 +28,7 @@ struct Machine {
 
     // Rates, warp instructions (or passes) per clock and SM.
     std::array<Quantity, kLoads> rate;
-    Quantity shared_instructions, shared_wavefronts, global_requests, l1_lines, shuffles, textures;
+    Quantity shared_instructions, shared_wavefronts, global_requests, l1_lines, shuffles, textures, convert64;
     std::array<Quantity, kMachineOps> tensor_rate;   ///< multiply-adds per clock and SM; only for the mma classes
 
     // Chip.

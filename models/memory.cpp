@@ -7,7 +7,7 @@
 namespace flipflop {
 namespace {
 
-constexpr double kSector = 32;
+constexpr double kSector = 32, kWordsOfSector = 8;
 
 /// Distinct sectors that a block reads; a set that came out empty beside loads says nothing.
 std::optional<double> read_set(const Footprint& print) {
@@ -18,7 +18,7 @@ struct PerBlock {
     double loads{}, stores{}, locals{}, atomics{}, serial{}, spill{};
 };
 
-PerBlock sum_phases(const LaunchFacts& launch, const ResourceUse& use) {
+PerBlock sum_phases(const CodeShape& code, const LaunchFacts& launch, const ResourceUse& use) {
     PerBlock sum;
     for (const PhaseFacts& phase : launch.phases) {
         sum.loads += phase.global_load_sectors;
@@ -28,40 +28,61 @@ PerBlock sum_phases(const LaunchFacts& launch, const ResourceUse& use) {
         sum.serial += phase.atomic_serial_max;
     }
     const double spilled = static_cast<double>(use.resources.spill_store_bytes.value_or(0) + use.resources.spill_load_bytes.value_or(0));
-    sum.spill = spilled * launch.warps_per_block;  // sectors: 32 lanes of a byte are one sector
+    sum.spill = code.repeats * spilled * launch.warps_per_block;  // sectors: 32 lanes of a byte are one sector
     return sum;
 }
 
-/// Distinct sectors a block asks L2 for: reuse inside the block is lost where L1 cannot hold it.
-double l2_reads(const LaunchFacts& launch, const PerBlock& block, double l1_free, double resident) {
-    const Footprint& print = launch.footprint;
-    const double unique = read_set(print).value_or(block.loads);
-    const double by_instruction = std::max(print.block_instruction_sectors.value_or(block.loads), unique);
-    const double fit = std::min(1.0, l1_free / std::max(resident * unique * kSector, 1.0));
-    return std::min(unique + (by_instruction - unique) * (1 - fit), std::max(block.loads, unique));
+/// Dependent steps of loads in the longest chain: a loop that streams through its footprint holds only some of it at a time.
+double load_steps(const LaunchFacts& launch) {
+    double steps = 0;
+    for (const PhaseFacts& phase : launch.phases) steps += phase.chain.ops[static_cast<std::size_t>(MachineOp::load_global)];
+    return std::max(1.0, steps);
 }
 
-/// What remains of a block's reads when its resident neighbours have fetched the shared part already.
+/// Distinct sectors a block asks L2 for: what its instructions share (neighbours, unrolled copies) is lost where L1 cannot hold
+/// what is live between them. Copies of a sector's words follow each other within eight steps of four bytes.
+double l2_reads(const LaunchFacts& launch, const PerBlock& block, double l1_free, double resident) {
+    const Footprint& print = launch.footprint;
+    const double by_instruction = print.block_instruction_sectors.value_or(block.loads);
+    const double unique = read_set(print).value_or(std::min(by_instruction, block.loads));
+    const double live = unique * std::min(1.0, kWordsOfSector / load_steps(launch));
+    const double fit = std::min(1.0, l1_free / std::max(resident * live * kSector, 1.0));
+    return std::min(unique + std::max(0.0, by_instruction - unique) * (1 - fit), std::max(block.loads, unique));
+}
+
+/// What remains of a block's reads when its resident neighbours have fetched the shared part already. What is shared along x
+/// and along y overlaps no more than it must: the panels of a matrix product are disjoint, a table that all read is one.
 double after_neighbours(const LaunchFacts& launch, double unique, double together) {
     const bool shaped = static_cast<double>(launch.grid.count()) == launch.blocks;
     const double grid_x = shaped ? launch.grid.x : launch.blocks, grid_y = shaped ? launch.grid.y : 1;
     const double along_x = std::min(grid_x, together);
     const double along_y = std::clamp(together / grid_x, 1.0, grid_y);
     const double along_z = std::max(1.0, together / (grid_x * grid_y));
-    auto left = [](std::optional<double> overlap, double along) { return 1 - std::clamp(overlap.value_or(0), 0.0, 1.0) * (1 - 1 / along); };
     const Footprint& print = launch.footprint;
-    return unique * left(print.overlap_x, along_x) * left(print.overlap_y, along_y) * left(print.overlap_z, along_z);
+    const auto share = [](const std::optional<double>& overlap) { return std::clamp(overlap.value_or(0), 0.0, 1.0); };
+    const double x = share(print.overlap_x), y = share(print.overlap_y), z = share(print.overlap_z);
+    const double both = std::max(0.0, x + y - 1);
+    const double plane = (1 - x - y + both) + (x - both) / along_x + (y - both) / along_y + both / (along_x * along_y);
+    return unique * plane * (1 - z * (1 - 1 / along_z));
 }
 
-void spill_traffic(Memory& memory, const LaunchFacts& launch, const ResourceUse& use, const Machine& gpu, double l1_free, double resident) {
+/// The same where nobody knows which blocks share: those that run together are as likely as any others to do it.
+double after_anyone(double blocks, double unique, double distinct, double together) {
+    if (distinct <= 0 || blocks <= together) return std::min(unique, distinct / std::max(1.0, blocks));
+    const double sharers = std::max(1.0, blocks * unique / distinct), waves = blocks / together;
+    return std::min(unique, waves * distinct * (1 - std::pow(1 - 1 / waves, sharers)) / blocks);
+}
+
+void spill_traffic(Memory& memory, const CodeShape& code, const LaunchFacts& launch, const ResourceUse& use, const Machine& gpu, double l1_free, double resident) {
     const double threads = launch.warps_per_block * 32;
     const auto stored = static_cast<double>(use.resources.spill_store_bytes.value_or(0));
     const auto loaded = static_cast<double>(use.resources.spill_load_bytes.value_or(0));
     if (stored + loaded <= 0) return;
     const double l1_fit = std::min(1.0, l1_free / std::max(resident * threads * stored, 1.0));
-    const double sectors = launch.warps_per_block * (stored + loaded * (1 - l1_fit));
-    memory.l2_read_block += launch.warps_per_block * loaded * (1 - l1_fit);
-    memory.l2_write_block += launch.warps_per_block * stored;
+    const double reads = code.repeats * launch.warps_per_block * loaded * (1 - l1_fit), writes = code.repeats * launch.warps_per_block * stored;
+    const double sectors = reads + writes;
+    memory.l2_read_block += reads;
+    memory.l2_write_block += writes;
     const double l2_fit = std::min(1.0, gpu.l2_capacity.value / std::max(gpu.sms.value * resident * threads * stored, 1.0));
     memory.spill_bytes = launch.blocks * sectors * kSector * (1 - l2_fit);
 }
@@ -78,10 +99,10 @@ double cyclic_hit_rate(double bytes, double capacity) {
     return 1 / (1 + r8 * r8);
 }
 
-Memory memory_traffic(const LaunchFacts& launch, const ResourceUse& use, const Machine& gpu, bool warm) {
+Memory memory_traffic(const CodeShape& code, const LaunchFacts& launch, const ResourceUse& use, const Machine& gpu, bool warm) {
     Memory memory;
     const Footprint& print = launch.footprint;
-    const PerBlock block = sum_phases(launch, use);
+    const PerBlock block = sum_phases(code, launch, use);
     const double resident = std::max(1.0, std::min<double>(use.occupancy.active_blocks_per_sm, std::ceil(launch.blocks / gpu.sms.value)));
     const double shared = static_cast<double>(use.occupancy.allocated_shared_per_block) * resident;
     const double l1_free = std::max(gpu.l1_capacity.value - shared, 8.0 * 1024);
@@ -96,7 +117,10 @@ Memory memory_traffic(const LaunchFacts& launch, const ResourceUse& use, const M
 
     // Reads below L2: what neighbours do not share, but never less than what the grid must touch once.
     const double unique = read_set(print).value_or(memory.l2_read_block);
-    const double from_l2 = launch.blocks * after_neighbours(launch, unique, gpu.sms.value * resident) * kSector;
+    const double together = gpu.sms.value * resident;
+    const bool neighbours = print.overlap_x || print.overlap_y || print.overlap_z;
+    const double from_l2 = launch.blocks * kSector * (neighbours || !print.grid_read_sectors ? after_neighbours(launch, unique, together)
+                                                                                             : after_anyone(launch.blocks, unique, *print.grid_read_sectors, together));
     const double distinct_read = print.grid_read_sectors ? *print.grid_read_sectors * kSector : from_l2;
     const double written = launch.blocks * (block.stores + block.atomics) * kSector;
     const double distinct_written = print.grid_written_sectors ? *print.grid_written_sectors * kSector : written;
@@ -109,7 +133,7 @@ Memory memory_traffic(const LaunchFacts& launch, const ResourceUse& use, const M
     const double merged = cyclic_hit_rate(std::min(window, footprint), gpu.l2_capacity.value);
     memory.dram_write = (distinct_written + std::max(0.0, written - distinct_written) * (1 - merged)) * (warm ? 1 - memory.held : 1);
     memory.compulsory_bytes = distinct_read + distinct_written;
-    spill_traffic(memory, launch, use, gpu, l1_free, resident);
+    spill_traffic(memory, code, launch, use, gpu, l1_free, resident);
     memory.l2_bytes = launch.blocks * (memory.l2_read_block + memory.l2_write_block) * kSector;
     const double l2_reads_bytes = launch.blocks * memory.l2_read_block * kSector;
     memory.l2_hit = l2_reads_bytes > 0 ? std::clamp(1 - memory.dram_read / l2_reads_bytes, 0.0, 1.0) : 1;

@@ -53,7 +53,7 @@ PowerNumbers at_clock(const Joules& energy, const BlockWork& work, const Resourc
 struct Settled { PowerNumbers numbers; BlockWork work; double clock{}; bool limited{}; };
 
 /// The clock at which the board settles: the one asked for, or the highest at which the power fits under the limit.
-Settled settle(const LaunchFacts& launch, const ResourceUse& use, const Machine& gpu, const Joules& energy, BlockWork work_at_asked, double asked,
+Settled settle(const KernelFacts& kernel, const LaunchFacts& launch, const ResourceUse& use, const Machine& gpu, const Joules& energy, BlockWork work_at_asked, double asked,
                double limit, bool warm) {
     auto with = [&](BlockWork work, double clock) {
         Settled result;
@@ -62,7 +62,7 @@ Settled settle(const LaunchFacts& launch, const ResourceUse& use, const Machine&
         result.clock = clock;
         return result;
     };
-    auto at = [&](double clock) { return with(block_work(launch, use, gpu, warm, clock), clock); };
+    auto at = [&](double clock) { return with(block_work(kernel, launch, use, gpu, warm, clock), clock); };
     Settled top = with(std::move(work_at_asked), asked);
     if (top.numbers.power_w <= limit) return top;
     double low = std::min(gpu.min_mhz.value, asked), high = asked;
@@ -172,7 +172,7 @@ double awake_power(const Machine& gpu) {
     return gpu.limit_w.known ? share * gpu.limit_w.value : idle;
 }
 
-PowerResult estimate_power(const KernelFacts&, const LaunchFacts& launch, const ResourceUse& use, const GpuModel& model,
+PowerResult estimate_power(const KernelFacts& kernel, const LaunchFacts& launch, const ResourceUse& use, const GpuModel& model,
                            const OperatingPoint& point) {
     const Machine& gpu = model.prepared().machine;
     PowerResult result;
@@ -184,9 +184,9 @@ PowerResult estimate_power(const KernelFacts&, const LaunchFacts& launch, const 
     const bool limit_known = point.power_limit_w.has_value() || gpu.limit_w.known;
     const double stated = point.power_limit_w.value_or(gpu.limit_w.value);
     const double limit = limit_known ? stated * gpu.cap_factor.value : 1e300;
-    BlockWork at_asked = block_work(launch, use, gpu, point.warm_cache, asked);
+    BlockWork at_asked = block_work(kernel, launch, use, gpu, point.warm_cache, asked);
     const Joules energy = dynamic_energy(launch, at_asked, gpu);
-    const Settled settled = settle(launch, use, gpu, energy, std::move(at_asked), asked, limit, point.warm_cache);
+    const Settled settled = settle(kernel, launch, use, gpu, energy, std::move(at_asked), asked, limit, point.warm_cache);
 
     PowerEstimate out;
     out.time = describe_time(launch, settled.work, settled.numbers.time, gpu, point);

@@ -292,10 +292,10 @@ TimeEstimate describe_time(const LaunchFacts& launch, const BlockWork& work, con
     return out;
 }
 
-TimeEstimate estimate_time(const KernelFacts&, const LaunchFacts& launch, const ResourceUse& use, const GpuModel& model, const OperatingPoint& point) {
+TimeEstimate estimate_time(const KernelFacts& kernel, const LaunchFacts& launch, const ResourceUse& use, const GpuModel& model, const OperatingPoint& point) {
     const Machine& gpu = model.prepared().machine;
     const double clock = std::max(1.0, point.clock_mhz.value_or(gpu.boost_mhz.value));
-    const BlockWork work = block_work(launch, use, gpu, point.warm_cache, clock);
+    const BlockWork work = block_work(kernel, launch, use, gpu, point.warm_cache, clock);
     return describe_time(launch, work, time_numbers(work, use, gpu, clock), gpu, point);
 }
 

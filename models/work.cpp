@@ -71,31 +71,37 @@ void add_operations(PhaseWork& work, const PhaseFacts& phase, const Machine& gpu
     at(Load::half) = of(Pipe::half);
     at(Load::xu) = of(Pipe::xu);
     at(Load::fp64) = of(Pipe::fp64);
+    // Boards with few FP64 lanes convert from and to 64 bits in that unit, not in the XU (Programming Guide: 2 a clock on 8.6 and 8.9).
+    if (gpu.convert64.value < gpu.rate[static_cast<std::size_t>(Load::xu)].value) {
+        const double conversions = phase.warp_ops[static_cast<std::size_t>(MachineOp::convert_fp64_any)] + phase.warp_ops[static_cast<std::size_t>(MachineOp::convert_64_any)];
+        at(Load::xu) = std::max(0.0, at(Load::xu) - conversions);
+        at(Load::fp64) += conversions * gpu.rate[static_cast<std::size_t>(Load::fp64)].value / gpu.convert64.value;
+    }
     at(Load::uniform) = of(Pipe::uniform);
     at(Load::constant) = phase.warp_ops[static_cast<std::size_t>(MachineOp::load_const_indexed)];
 }
 
 /// The memory input/output queue: shared passes and L1 passes follow each other.
-void add_queue(PhaseWork& work, const PhaseFacts& phase, const Machine& gpu) {
+void add_queue(PhaseWork& work, const PhaseFacts& phase, const Machine& gpu, double global_bytes) {
     auto count = [&](MachineOp op) { return phase.warp_ops[static_cast<std::size_t>(op)]; };
     using enum MachineOp;
     work.shared_cycles = std::max(ratio_or_zero(phase.shared_requests, gpu.shared_instructions),
                                   ratio_or_zero(phase.shared_wavefronts, gpu.shared_wavefronts));
     const double load_bytes = (phase.global_load_sectors + phase.local_sectors) * 32;
     const double local_requests = count(load_local) + count(store_local);
-    // A request returns 32 lanes of at least four bytes whatever its addresses; each further line is a tag pass of its own.
+    // A request returns 32 lanes of its width (at least four bytes) whatever its addresses; each further line is a tag pass of its own.
     const double requests = phase.global_requests + local_requests;
     const double lines_beyond = std::max(0.0, phase.global_lines - phase.global_requests);
-    work.l1_cycles = std::max({ratio_or_zero(requests, gpu.global_requests), requests * 128 / gpu.l1_bytes_per_clk.value,
-                               load_bytes / gpu.l1_bytes_per_clk.value}) +
-                     ratio_or_zero(lines_beyond, gpu.l1_lines);
+    work.l1_cycles = std::max({ratio_or_zero(requests, gpu.global_requests), requests * 32 * global_bytes / gpu.l1_bytes_per_clk.value,
+                               load_bytes / gpu.l1_bytes_per_clk.value, ratio_or_zero(requests + lines_beyond, gpu.l1_lines)});
     work.shuffle_cycles = ratio_or_zero(count(shuffle), gpu.shuffles);
     work.texture_cycles = ratio_or_zero(count(texture) + count(surface), gpu.textures);
     work.ops[static_cast<std::size_t>(Load::lsu)] = work.shared_cycles + work.l1_cycles + work.shuffle_cycles + work.texture_cycles;
 }
 
-void add_spills(PhaseWork& work, const ResourceUse& use, double warps) {
-    const double words = static_cast<double>(use.resources.spill_store_bytes.value_or(0) + use.resources.spill_load_bytes.value_or(0)) / 4;
+/// ptxas counts a spill once, where it stands; it runs as often as the code around it.
+void add_spills(PhaseWork& work, const ResourceUse& use, double warps, double repeats) {
+    const double words = repeats * static_cast<double>(use.resources.spill_store_bytes.value_or(0) + use.resources.spill_load_bytes.value_or(0)) / 4;
     if (words <= 0) return;
     work.ops[static_cast<std::size_t>(Load::issue)] += words * warps;
     work.ops[static_cast<std::size_t>(Load::lsu)] += words * warps;
@@ -105,11 +111,28 @@ void add_spills(PhaseWork& work, const ResourceUse& use, double warps) {
 
 }  // namespace
 
-BlockWork block_work(const LaunchFacts& launch, const ResourceUse& use, const Machine& gpu, bool warm, double clock_mhz) {
+CodeShape code_shape(const KernelFacts& kernel, const LaunchFacts& launch) {
+    CodeShape shape;
+    const double warps = launch.blocks * launch.warps_per_block;
+    if (kernel.instructions > 0 && warps > 0) shape.repeats = std::max(1.0, launch.warp_instructions / warps / kernel.instructions);
+    double bytes = 0, requests = 0;
+    for (std::size_t i = 0; i < std::min(kernel.accesses.size(), launch.accesses.size()); ++i) {
+        const AccessDescription& access = kernel.accesses[i];
+        const double n = launch.accesses[i].requests.value_or(launch.accesses[i].requests_assumed.value_or(0));
+        if (access.space != MemorySpace::global || !access.reads || access.bytes_per_lane == 0 || access.op == "cp.async") continue;
+        bytes += n * std::max<std::uint32_t>(4, access.bytes_per_lane);
+        requests += n;
+    }
+    if (requests > 0) shape.global_bytes = bytes / requests;
+    return shape;
+}
+
+BlockWork block_work(const KernelFacts& kernel, const LaunchFacts& launch, const ResourceUse& use, const Machine& gpu, bool warm, double clock_mhz) {
     BlockWork result;
     result.warps = std::max(1.0, launch.warps_per_block);
     result.blocks = std::max(0.0, launch.blocks);
-    result.memory = memory_traffic(launch, use, gpu, warm);
+    const CodeShape code = code_shape(kernel, launch);
+    result.memory = memory_traffic(code, launch, use, gpu, warm);
     const Memory& memory = result.memory;
 
     // Beyond L2 a latency is a time, not a number of clocks: it shrinks in cycles as the clock falls.
@@ -126,9 +149,9 @@ BlockWork block_work(const LaunchFacts& launch, const ResourceUse& use, const Ma
     for (const PhaseFacts& phase : launch.phases) {
         PhaseWork work;
         add_operations(work, phase, gpu);
-        add_queue(work, phase, gpu);
+        add_queue(work, phase, gpu, code.global_bytes);
         work.ops[static_cast<std::size_t>(Load::tensor)] = tensor_cycles(launch, phase, gpu);
-        if (result.phases.empty()) add_spills(work, use, result.warps);
+        if (result.phases.empty()) add_spills(work, use, result.warps, code.repeats);
         for (std::size_t k = 0; k < kLoads; ++k) {
             work.cycles[k] = ratio_or_zero(work.ops[k], gpu.rate[k]);
             result.total[k] += work.cycles[k];

@@ -43,7 +43,14 @@ struct BlockWork {
 /// Share of a footprint that a cache still holds when it is swept again and again: 1 / (1 + (bytes / capacity)^16).
 [[nodiscard]] double cyclic_hit_rate(double bytes, double capacity);
 
-[[nodiscard]] Memory memory_traffic(const LaunchFacts& launch, const ResourceUse& use, const Machine& gpu, bool warm);
-[[nodiscard]] BlockWork block_work(const LaunchFacts& launch, const ResourceUse& use, const Machine& gpu, bool warm, double clock_mhz);
+/// What the PTX text alone says of a launch's code.
+struct CodeShape {
+    double repeats{1};        ///< executions of a mean instruction by a warp: how often a spill, wherever it lies, is run
+    double global_bytes{4};   ///< a lane and global load request, mean over requests
+};
+[[nodiscard]] CodeShape code_shape(const KernelFacts& kernel, const LaunchFacts& launch);
+
+[[nodiscard]] Memory memory_traffic(const CodeShape& code, const LaunchFacts& launch, const ResourceUse& use, const Machine& gpu, bool warm);
+[[nodiscard]] BlockWork block_work(const KernelFacts& kernel, const LaunchFacts& launch, const ResourceUse& use, const Machine& gpu, bool warm, double clock_mhz);
 
 }  // namespace flipflop

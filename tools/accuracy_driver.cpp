@@ -3,7 +3,8 @@
 //
 //   accuracy_driver facts FILE < jobs      one job a line, tab-separated KEY=VALUE:
 //       ptx=PATH kernel=NAME block=X,Y,Z grid=X,Y,Z smem=BYTES log.75=PATH (ptxas -v for sm_75; as many as there are)
-//       arg=PARAM=VALUE data=PARAM=FILE:TYPE (repeatable) target=ID;GPU;CLOCK;LIMIT;RESIDENT;COLD (repeatable; empty: default)
+//       arg=PARAM=VALUE taken=P data=PARAM=FILE:TYPE (repeatable) target=ID;GPU;CLOCK;LIMIT;RESIDENT;COLD (repeatable; empty: default)
+//   accuracy_driver show FILE                             what the evaluator found, for people
 //   accuracy_driver predict FILE [KEY=VALUE of every profile]   CSV of all targets
 #include <cstdio>
 #include <cstring>
@@ -94,6 +95,14 @@ template <typename A> void all(A& a, Record& r) {
     all(a, r.facts);
     a.raw(r.dynamic_shared_bytes);
     maybe(a, r.kernel.bounds.max_threads);
+    a.raw(r.kernel.instructions);
+    a.size(r.kernel.accesses);
+    for (AccessDescription& access : r.kernel.accesses) {
+        a.raw(access.bytes_per_lane);
+        a.raw(access.space);
+        a.raw(access.reads);
+        a.text(access.op);
+    }
     std::vector<int> keys;
     for (const auto& [sm, _] : r.resources) keys.push_back(sm);
     a.size(keys);
@@ -137,6 +146,7 @@ Record evaluate(const std::string& line) {
         else if (key == "smem") record.dynamic_shared_bytes = std::stoull(value);
         else if (key == "arg") options.args.push_back(value);
         else if (key == "data") options.data.push_back(value);
+        else if (key == "taken") options.assume_taken = std::stod(value);
         else if (key.starts_with("log.")) logs[std::stoi(key.substr(4))] = value;
         else if (key == "target") {
             auto parts = split(value, ';');
@@ -157,6 +167,8 @@ Record evaluate(const std::string& line) {
     advise::FactsBook book(*code, evaluator, subject);
     record.facts = *book.facts(block, grid, record.dynamic_shared_bytes);
     record.kernel.bounds.max_threads = code->facts.bounds.max_threads;
+    record.kernel.instructions = code->facts.instructions;
+    record.kernel.accesses = code->facts.accesses;
     record.resources[0] = code->facts.resources;
     estimate_registers(*code, 80, record.resources[0]);
     for (const auto& [sm, log] : logs)
@@ -212,6 +224,31 @@ void predict(const Record& record, const Target& target, const Board& board) {
                 use.resources.registers_per_thread, use.occupancy.active_blocks_per_sm, t.clock_mhz, t.waves);
 }
 
+/// What the evaluator found of each launch, for people.
+int show_main(const char* file) {
+    Reader reader{std::ifstream(file, std::ios::binary)};
+    while (reader.in.peek() != std::ifstream::traits_type::eof()) {
+        Record r;
+        all(reader, r);
+        const Footprint& f = r.facts.footprint;
+        const auto text = [](const std::optional<double>& v) { return v ? std::to_string(*v) : std::string("-"); };
+        std::printf("%s blocks=%g warps=%g instructions=%g unknown=%.3f unknown_branches=%u lanes=%s\n  block=%s by_instruction=%s stores=%s overlap=%s,%s,%s grid=%s,%s %s\n", r.targets[0].id.c_str(), r.facts.blocks, r.facts.warps_per_block,
+                    r.facts.warp_instructions, r.facts.unknown_share, r.facts.unknown_branches, text(r.facts.active_lane_share).c_str(), text(f.block_sectors).c_str(), text(f.block_instruction_sectors).c_str(),
+                    text(f.block_store_sectors).c_str(), text(f.overlap_x).c_str(), text(f.overlap_y).c_str(), text(f.overlap_z).c_str(), text(f.grid_read_sectors).c_str(), text(f.grid_written_sectors).c_str(), f.why.c_str());
+        for (const auto& [sm, resources] : r.resources) std::printf("  sm %d: %u registers, spill %llu + %llu bytes, %llu shared\n", sm, resources.registers_per_thread, static_cast<unsigned long long>(resources.spill_store_bytes.value_or(0)), static_cast<unsigned long long>(resources.spill_load_bytes.value_or(0)), static_cast<unsigned long long>(resources.static_shared_bytes));
+        for (const PhaseFacts& p : r.facts.phases) {
+            std::printf("  phase x%g: wavefronts=%g requests=%g loads=%g stores=%g lines=%g global=%g |", p.executions, p.shared_wavefronts, p.shared_requests, p.global_load_sectors, p.global_store_sectors, p.global_lines, p.global_requests);
+            for (std::size_t i = 0; i < kMachineOps; ++i)
+                if (p.warp_ops[i] > 0) std::printf(" %s=%g", std::string(to_string(static_cast<MachineOp>(i))).c_str(), p.warp_ops[i]);
+            std::printf("\n    chain:");
+            for (std::size_t i = 0; i < kMachineOps; ++i)
+                if (p.chain.ops[i] > 0) std::printf(" %s=%g", std::string(to_string(static_cast<MachineOp>(i))).c_str(), p.chain.ops[i]);
+            std::printf("\n");
+        }
+    }
+    return 0;
+}
+
 int predict_main(const char* file, int count, char** settings) {
     Reader reader{std::ifstream(file, std::ios::binary)};
     std::map<std::string, Board> boards;
@@ -246,6 +283,7 @@ int predict_main(const char* file, int count, char** settings) {
 int main(int argc, char** argv) {
     try {
         if (argc == 3 && std::string_view(argv[1]) == "facts") return facts_main(argv[2]);
+        if (argc == 3 && std::string_view(argv[1]) == "show") return show_main(argv[2]);
         if (argc >= 3 && std::string_view(argv[1]) == "predict") return predict_main(argv[2], argc - 3, argv + 3);
     } catch (const std::exception& error) {
         return std::fprintf(stderr, "accuracy_driver: %s\n", error.what()), 1;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "evaluator/prepare.hpp"
+#include "passes/unrolling.hpp"
 
 namespace flipflop::eval {
 namespace {
@@ -33,7 +34,7 @@ unsigned reference_latency(MachineOp op, unsigned global) {
     }
 }
 
-void one_chain(const FunctionCode& code, u32 begin, u32 end, unsigned global, std::vector<std::pair<u32, std::uint16_t>>& out) {
+void one_chain(const FunctionCode& code, u32 begin, u32 end, unsigned global, std::vector<std::pair<u32, float>>& out) {
     std::vector<u32> finish(end - begin, 0), from(end - begin, kNone);
     std::unordered_map<u32, u32> writer;
     u32 last = kNone, longest = 0;
@@ -52,7 +53,7 @@ void one_chain(const FunctionCode& code, u32 begin, u32 end, unsigned global, st
     for (; last != kNone; last = from[last - begin]) {
         const u32 op = static_cast<u32>(code.table.machine_op[last]);
         auto it = std::find_if(out.begin(), out.end(), [&](const auto& p) { return p.first == op; });
-        if (it == out.end()) out.emplace_back(op, std::uint16_t{1});
+        if (it == out.end()) out.emplace_back(op, 1.0F);
         else ++it->second;
     }
 }
@@ -63,6 +64,15 @@ void longest_chains(const FunctionCode& code, u32 begin, u32 end, Unit& unit) {
     if (begin >= end) return;
     one_chain(code, begin, end, 33, unit.chain);
     one_chain(code, begin, end, 533, unit.chain_miss);
+    // Loads of the iterations that ptxas unrolls together are in flight together: one of them is waited for.
+    const BlockId at = code.ir.block_of[begin];
+    for (const Loop& loop : code.ir.loops) {
+        if (loop.header != at) continue;
+        const auto copies = static_cast<float>(assembler_copies(code.ir, *code.ir.module, loop));
+        for (auto* chain : {&unit.chain, &unit.chain_miss})
+            for (auto& [op, n] : *chain)
+                if (op == static_cast<u32>(MachineOp::load_global)) n /= copies;
+    }
 }
 
 }  // namespace flipflop::eval

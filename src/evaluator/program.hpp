@@ -84,7 +84,7 @@ struct Unit {
     std::vector<std::pair<u32, std::uint16_t>> classes, machine;   ///< (index, how many)
     u32 instructions{};
     double tensor_fma{};
-    std::vector<std::pair<u32, std::uint16_t>> chain, chain_miss;  ///< operations on the longest dependence chain
+    std::vector<std::pair<u32, float>> chain, chain_miss;          ///< operations on the longest dependence chain
 };
 
 struct BlockProgram {

@@ -1,4 +1,5 @@
 #include "passes/pressure.hpp"
+#include "passes/unrolling.hpp"
 
 #include <algorithm>
 
@@ -177,34 +178,6 @@ void PressureModel::find_live_values() {
     }
 }
 
-/// ptxas unrolls by four what counts by a constant, is one block, is not too long and not forbidden by a pragma.
-bool PressureModel::is_counted(const Loop& loop) const {
-    if (loop.order_end - loop.order_begin != 1 || loop.irreducible) return false;
-    const BasicBlock& block = ir_.block(loop.header);
-    const auto& code = ir_.function->instructions;
-    for (const ptx::BodyPragma& pragma : ir_.function->body_pragmas)
-        if (pragma.instruction >= block.begin && pragma.instruction <= block.end && pragma.text == "nounroll") return false;
-    const ptx::RegId guard = code[block.end - 1].guard;
-    if (guard == ptx::RegId::none) return false;
-    const auto in_block = [&](ptx::RegId r, Opcode opcode) -> const ptx::Instruction* {
-        for (const std::uint32_t d : ir_.definitions_of(r))
-            if (d >= block.begin && d < block.end && module_.form(code[d]).opcode == opcode) return &code[d];
-        return nullptr;
-    };
-    const ptx::Instruction* compare = in_block(guard, Opcode::setp);
-    if (compare == nullptr) return false;
-    const auto operands = module_.operands_of(*compare);
-    if (operands.size() < 3) return false;
-    for (const std::size_t k : {1, 2}) {
-        if (operands[k].kind != OperandKind::reg) continue;
-        const ptx::Instruction* step = in_block(operands[k].reg(), Opcode::add_);
-        if (step == nullptr) continue;
-        const auto parts = module_.operands_of(*step);
-        if (parts.size() == 3 && parts[2].kind == OperandKind::immediate) return true;
-    }
-    return false;
-}
-
 void PressureModel::append_copies(Block& block, unsigned copies) {
     // Values that live within one iteration get a name of their own in each copy but the last.
     std::vector<std::uint32_t> seen, local;
@@ -247,7 +220,7 @@ void PressureModel::unroll_loops() {
     constexpr std::uint32_t kLongestBody = 64;
     for (const Loop& loop : ir_.loops) {
         Block& block = blocks_[static_cast<std::uint32_t>(loop.header)];
-        if (block.end - block.begin > kLongestBody || !is_counted(loop)) continue;
+        if (block.end - block.begin > kLongestBody || !counts_by_constant(ir_, module_, loop)) continue;
         bool simple = true;
         for (std::uint32_t k = block.begin; k < block.end; ++k) {
             const ptx::Instruction& i = ir_.function->instructions[nodes_[k].instruction];

@@ -52,7 +52,6 @@ private:
     void make_nodes(std::uint32_t sm, const std::function<std::uint32_t(const ptx::Function&)>& callee);
     void find_live_values();
     void unroll_loops();
-    [[nodiscard]] bool is_counted(const Loop& loop) const;
     void append_copies(Block& block, unsigned copies);
     [[nodiscard]] std::span<const std::uint32_t> defs(const Node& n) const { return {values_.data() + n.defs_begin, n.uses_begin - n.defs_begin}; }
     [[nodiscard]] std::span<const std::uint32_t> uses(const Node& n) const { return {values_.data() + n.uses_begin, n.end - n.uses_begin}; }

@@ -6,6 +6,11 @@ from pathlib import Path
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import json
+
+import paper
+import residuals
+from card import held_out_settings, make, write
 from compiler import Compiler, Missing, cache_folder
 from figures import collect, show
 from pipeline import Driver, run_set
@@ -21,7 +26,12 @@ def main():
     parser.add_argument("--sets", default="", help="only those whose name begins so")
     parser.add_argument("--evaluate", action="store_true", help="even where facts of an earlier run are there")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a value of every profile, for studies")
+    parser.add_argument("--write", action="store_true", help="docs/accuracy.md and docs/accuracy.json")
+    parser.add_argument("--check", action="store_true", help="fail where a figure of docs/accuracy.json has fallen by more than its noise")
+    parser.add_argument("--paper", action="store_true", help="the paper's figures only")
     options = parser.parse_args()
+    if options.paper:
+        options.sets = "attention"
     if not os.path.isdir(options.measurements):
         print(f"skipped: no measurements at {options.measurements}")
         return 77
@@ -41,11 +51,71 @@ def main():
             continue
         if run_set(measured_set, options, compiler, driver):
             chosen.append(measured_set)
-    entries = collect(Path(options.build) / "flipflop", options.work, chosen)
+    flipflop = Path(options.build) / "flipflop"
+    if options.paper:
+        print(paper.markdown(paper.compute(options.measurements, options.work)), end="")
+        return 0
+    entries = collect(flipflop, options.work, chosen)
     for quantity in ("time", "energy", "power"):
         print(quantity)
         print(show(entries, quantity))
+    if options.write or options.check:
+        held = held_out(chosen, options, compiler, driver, flipflop)
+        for measured_set in chosen:   # the tables as shipped again
+            run_set(measured_set, options, compiler, driver)
+        card = make(entries, *held, intervals_of(chosen, options.work), paper.compute(options.measurements, options.work), compiler.version)
+        if options.write:
+            write(card, root)
+        else:
+            return compare(card, root)
     return 0
+
+
+SETTINGS = [[f"norm_latency={latency}", f"norm_pipes={pipes}", f"l1_lines_per_clk={lines}"] for latency in (2, 3) for pipes in (3, 6) for lines in (1, 0.5)]
+
+
+def held_out(chosen, options, compiler, driver, flipflop):
+    """Time under each setting; what is chosen without a kernel family, or without a GPU, is what its sets are scored by."""
+    results = {}
+    asked = options.evaluate, options.set
+    options.evaluate = False
+    for setting in SETTINGS:
+        options.set = asked[1] + setting
+        for measured_set in chosen:
+            run_set(measured_set, options, compiler, driver)
+        results[" ".join(setting)] = {e["set"] + " " + e["kernel"]: e for e in collect(flipflop, options.work, chosen) if e["quantity"] == "time"}
+    options.set = asked[1]
+    any_setting = next(iter(results.values()))
+    family, gpu = ({name: e[key] for name, e in any_setting.items()} for key in ("family", "gpu"))
+    return [[h["entry"] for h in held_out_settings(results, family, gpu, by).values()] for by in ("family", "gpu")]
+
+
+def intervals_of(chosen, work):
+    families = {}
+    for measured_set in chosen:
+        if measured_set.family != "gemm_naive":   # its clock, not its time, is what misses
+            families.setdefault(measured_set.family, {})[measured_set.name] = residuals.rows_of(work, measured_set)
+    plain = residuals.held_out(families)
+    pairs = residuals.held_out({f: {name: [(r, 0) for r in residuals.paired(rows)] for name, rows in sets.items()} for f, sets in families.items()})
+    return {f: {**plain[f], "paired_sigma": pairs[f]["sigma"], "paired_coverage": pairs[f]["coverage"]} for f in plain}
+
+
+def compare(card, root):
+    """CI: a figure that falls by more than its noise against the card in the tree fails. The noise is one pick in a set for shares and regrets."""
+    known = {(s["set"], s["kernel"], s["quantity"]): s for s in json.loads((root / "docs" / "accuracy.json").read_text())["sets"]}
+    failed = 0
+    for now in card["sets"]:
+        before = known.get((now["set"], now["kernel"], now["quantity"]))
+        if not before or before["n"] != now["n"]:
+            print(f"{now['set']} {now['quantity']}: no figures of the same rows in docs/accuracy.json")
+            failed += before is not None
+            continue
+        for what, old, new, noise in (("rank correlation", before["model"]["spearman"], now["model"]["spearman"], -0.03), ("error with one scale", before["mape_one_scale"], now["mape_one_scale"], 0.02)):
+            if old is not None and (new is None or (new < old + noise if noise < 0 else new > old + noise)):
+                print(f"{now['set']} {now['quantity']}: {what} was {old}, is {new}")
+                failed += 1
+    print(f"{len(card['sets'])} rows of the card looked at, {failed} worse than their noise")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """From measured sets to predictions: sample, compile, evaluate, predict. One CSV of predictions and one of measurements a set."""
 import csv
 import json
+import os
 import subprocess
 import sys
 import time
@@ -20,7 +21,7 @@ class Driver:
         self.binary = Path(build) / "accuracy_driver"
         library = Path(build) / "libflipflop_core.a"
         source = Path(root) / "tools" / "accuracy_driver.cpp"
-        if not self.binary.exists() or self.binary.stat().st_mtime < max(library.stat().st_mtime, source.stat().st_mtime):
+        if os.environ.get("ACC_NOBUILD") is None and (not self.binary.exists() or self.binary.stat().st_mtime < max(library.stat().st_mtime, source.stat().st_mtime)):
             subprocess.run(["g++", "-std=c++20", "-O2", "-DFMT_SHARED", "-Iinclude", "-I.", "-Isrc", str(source), str(library), "-lfmt", "-llz4", "-lzstd", "-pthread", "-o", str(self.binary)],
                            check=True, cwd=root)
 
@@ -45,7 +46,7 @@ def jobs_of(measured_set, rows, compiler, folder):
         gpu = measured_set.gpu_of(row)
         log = compiler.log(ptx, CAPABILITY[gpu])
         fields = [f"ptx={ptx}", f"kernel={measured_set.kernel_of(row)}", "block=%d,%d,%d" % measured_set.block(row), "grid=%d,%d,%d" % measured_set.grid(row), f"smem={measured_set.shared_bytes(row)}"]
-        fields += [f"arg={argument}" for argument in measured_set.arguments(row)] + [f"data={item}" for item in measured_set.data(row, folder)]
+        fields += [f"arg={argument}" for argument in measured_set.arguments(row)] + [f"data={item}" for item in measured_set.data(row, folder)] + measured_set.options(row)
         job = jobs.setdefault("\t".join(fields), {"logs": {}, "targets": {}})
         if log:
             job["logs"][CAPABILITY[gpu]] = log
@@ -57,7 +58,7 @@ def jobs_of(measured_set, rows, compiler, folder):
     return lines, failures
 
 
-RESULT_COLUMNS = ["time_us", "time_low_us", "time_high_us", "power_w", "power_low_w", "power_high_w", "energy_mj", "floor_us", "occupancy", "bound_by", "registers", "blocks_per_sm"]
+RESULT_COLUMNS = ["time_us", "time_low_us", "time_high_us", "power_w", "power_low_w", "power_high_w", "energy_mj", "floor_us", "occupancy", "bound_by", "registers", "blocks_per_sm", "waves"]
 
 
 def write_tables(measured_set, rows, predictions, folder):
@@ -67,7 +68,7 @@ def write_tables(measured_set, rows, predictions, folder):
     names = [name for name in measured_set.parameters if name not in ("gpu", "kernel", "block_x", "block_y", "block_z")] + ["block_x", "block_y", "block_z"]
     with open(folder / f"{measured_set.name}.predictions.csv", "w", newline="") as left, open(folder / f"{measured_set.name}.measurements.csv", "w", newline="") as right:
         predicted, measured = csv.writer(left), csv.writer(right)
-        predicted.writerow(["gpu", "kernel", "problem", *names, *["floor_time_us" if c == "floor_us" else c for c in RESULT_COLUMNS]])
+        predicted.writerow(["gpu", "kernel", "problem", *names, *[{"floor_us": "floor_time_us", "blocks_per_sm": "resident_blocks"}.get(c, c) for c in RESULT_COLUMNS]])
         measured.writerow(["gpu", "kernel", "problem", *names, "time_us", "power_w", "energy_mj"])
         for row in rows:
             key = measured_set.key(row).replace(",", "|")

@@ -70,6 +70,10 @@ class Set:
     def gpu_of(self, row):
         return self.gpu
 
+    def options(self, row):
+        """More fields of a job."""
+        return []
+
     def target(self, row):
         """clock, power limit, resident blocks, cold: empty where the model decides."""
         return "", "", "", ""
@@ -215,7 +219,10 @@ class Streams(Set):
         return row["kernel"]
 
     def arguments(self, row):
-        return ["4=134217730", "5=0"]
+        return ["3=134217730", "4=0"]
+
+    def options(self, row):
+        return ["taken=1"]   # the branch around the read stream's store: the value that would not take it never comes
 
     def target(self, row):
         return "", "", "2", ""
