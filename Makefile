@@ -6,6 +6,7 @@
 #   make bench     benchmarks: the parts, then whole runs
 #   make fuzz      every fuzz target for FUZZ_SECONDS (600) in all
 #   make corpus    `inspect` over the libraries of the CUDA toolkit that are on this machine
+#   make accuracy  every figure of docs/accuracy.md against ../shared/measurements (FLIPFLOP_SHARED); make paper: the paper's two
 #   make format    clang-format over our sources; make tidy: clang-tidy
 #   make install   PREFIX=/usr/local;  make package: a Debian package
 
@@ -20,7 +21,7 @@ launcher = $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 sources = $(shell git ls-files '*.cpp' '*.hpp')
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test asan bench fuzz corpus format tidy install package clean setup-build setup-test
+.PHONY: demo test asan accuracy paper bench fuzz corpus format tidy install package clean setup-build setup-test
 
 setup-build:
 	@tools/install_packages.sh build
@@ -66,6 +67,12 @@ corpus: setup-build
 	@cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release $(launcher) >/dev/null
 	@cmake --build build -j $(JOBS) --target flipflop
 	@python3 tools/corpus.py build/flipflop
+
+# Skipped, with its reason, where there are no measurements or nothing that compiles CUDA.
+accuracy paper: setup-build
+	@cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release $(launcher) >/dev/null
+	@cmake --build build -j $(JOBS) --target flipflop
+	@python3 tools/accuracy $(if $(filter paper,$@),--paper,--evaluate --write) || [ $$? -eq 77 ]
 
 format:
 	clang-format-19 -i $(sources)

@@ -1,8 +1,8 @@
-# Puts data files (gpu_profiles/*.json, models/coefficients/*.json, docs/rules/*.md) into the library as byte arrays, so that an installed
+# Puts data files (gpu_profiles/*.json, models/coefficients/*.json, docs/rules/*.md, docs/accuracy.json) into the library as byte arrays, so that an installed
 # flipflop needs no data folder. Regenerated when a file changes.
 function(flipflop_embed_data target)
   file(GLOB data_files CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}
-    gpu_profiles/*.json models/coefficients/*.json docs/rules/*.md)
+    gpu_profiles/*.json models/coefficients/*.json docs/rules/*.md docs/accuracy.json)
   set(output ${CMAKE_CURRENT_BINARY_DIR}/generated/embedded_data.cpp)
   # What decides a predicted number beside the data: the gate does not compare predictions of different models.
   file(GLOB model_files CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}

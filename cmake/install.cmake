@@ -3,7 +3,15 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/flipflop)
-install(TARGETS flipflop RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS flipflop EXPORT flipflop-targets RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# The manual page and the completion are written by the program from its own option table.
+if(NOT CMAKE_CROSSCOMPILING)
+  set(manual ${CMAKE_CURRENT_BINARY_DIR}/generated/flipflop.1)
+  set(completion ${CMAKE_CURRENT_BINARY_DIR}/generated/flipflop)
+  add_custom_command(TARGET flipflop POST_BUILD COMMAND flipflop manual > ${manual} COMMAND flipflop completion bash > ${completion} VERBATIM)
+  install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${completion} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endif()
 install(TARGETS flipflop_core EXPORT flipflop-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/flipflop DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
 # flipflop/ptx.hpp includes it by a path relative to itself.
@@ -13,7 +21,7 @@ configure_package_config_file(cmake/flipflop-config.cmake.in ${CMAKE_CURRENT_BIN
   INSTALL_DESTINATION ${config_folder})
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/flipflop-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/flipflop-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/flipflop-config-version.cmake
-  DESTINATION ${config_folder})
+  cmake/flipflop-check.cmake DESTINATION ${config_folder})
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 

@@ -15,7 +15,11 @@ relative_paths() {
 if command -v "$NVCC" >/dev/null 2>&1; then
     for source in *.cu; do
         name=${source%.cu}
-        "$NVCC" -ptx -arch=sm_80 -lineinfo -o "$name.ptx" "$source"
+        case $name in
+            warp_roles) arch=sm_90 ;;   # mbarriers with a parity, cp.async.bulk
+            *) arch=sm_80 ;;
+        esac
+        "$NVCC" -ptx -arch="$arch" -lineinfo -o "$name.ptx" "$source"
         relative_paths "$name.ptx"
     done
 else

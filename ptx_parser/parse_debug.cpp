@@ -1,4 +1,5 @@
-// .file, .loc and .section (PTX ISA 11.5): what maps instructions to source lines. DWARF itself is skipped by brace.
+// .file, .loc and .section (PTX ISA 11.5): what maps instructions to source lines. DWARF
+// itself is kept as text (debug_names.cpp reads names from it).
 #include <fmt/format.h>
 
 #include "parser.hpp"
@@ -120,10 +121,15 @@ void Parser::skip_braces() {
 void Parser::parse_section() {
     module().has_dwarf = true;
     skip_blanks();
-    while (!at_end() && *p_ != '{' && *p_ != '\n') ++p_;  // the section's name
+    const char* const name = p_;
+    while (!at_end() && *p_ != '{' && *p_ != '\n' && *p_ != ' ' && *p_ != '\t' && *p_ != '\r') ++p_;
+    const std::string_view section(name, static_cast<std::size_t>(p_ - name));
+    while (!at_end() && *p_ != '{' && *p_ != '\n') ++p_;
     skip_blanks();
     if (*p_ != '{') return report_unexpected("the '{' of a section");
+    const char* const body = p_ + 1;
     skip_braces();
+    if (p_ > body) module().debug_sections.push_back({section, {body, static_cast<std::size_t>(p_ - body - 1)}});
 }
 
 }  // namespace flipflop::ptx::detail

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "debug_names.hpp"
 #include "parser.hpp"
 
 namespace flipflop::ptx::detail {
@@ -67,6 +68,7 @@ void Parser::finish_module() {
         m.instruction_count += f.instructions.size();
     }
     m.line_count = line_;
+    m.parameter_names = parameter_names(m.debug_sections);
     if (m.operands.size() < (1 << 17)) m.operands.shrink_to_fit();
 }
 

@@ -7,8 +7,10 @@ whose first line is "$ flipflop ..." shows that command's output below it. A blo
 written to NAME for the commands of the same document. kernel.ptx stands for a kernel of the reader's own.
     doc_commands.py list
     doc_commands.py run FLIPFLOP      each from a copy of what the sources hold, so that nothing is written among them
+    doc_commands.py check FLIPFLOP    the blocks that show an output show today's
     doc_commands.py bless FLIPFLOP    writes today's output into the blocks that show one
 """
+import difflib
 import os
 import pathlib
 import re
@@ -55,22 +57,41 @@ def files_of(document):
     return re.findall(r"<!-- test: loads as (\S+) -->\s*```\w*\n(.*?)```", text, re.DOTALL)
 
 
-def bless(flipflop):
-    flipflop = str(pathlib.Path(flipflop).resolve())
-
+def with_outputs(flipflop, text):
+    """The document with today's output in each block that begins with "$ flipflop"."""
     def shown(match):
         command = match.group(2)
-        done = subprocess.run(["bash", "-c", command.replace("flipflop", shlex.quote(flipflop), 1)], cwd=ROOT, capture_output=True, text=True,
-                              env={**os.environ, "NO_COLOR": "1"}, stdin=subprocess.DEVNULL, check=True)
+        done = subprocess.run(["bash", "-o", "pipefail", "-c", command.replace("flipflop", shlex.quote(flipflop), 1)], cwd=ROOT, capture_output=True,
+                              text=True, env={**os.environ, "NO_COLOR": "1"}, stdin=subprocess.DEVNULL, check=True)
         return f"{match.group(1)}$ {command}\n{done.stdout.rstrip()}\n```"
 
+    return re.sub(r"(```\w*\n)\$ (flipflop [^\n]*)\n.*?```", shown, text, flags=re.DOTALL)
+
+
+def bless(flipflop):
+    flipflop = str(pathlib.Path(flipflop).resolve())
     for document in documents():
         text = document.read_text(encoding="utf-8")
-        blessed = re.sub(r"(```\w*\n)\$ (flipflop [^\n]*)\n.*?```", shown, text, flags=re.DOTALL)
+        blessed = with_outputs(flipflop, text)
         if blessed != text:
             document.write_text(blessed, encoding="utf-8")
             print(f"{document.relative_to(ROOT)}: output written anew")
     return 0
+
+
+def check(flipflop):
+    flipflop = str(pathlib.Path(flipflop).resolve())
+    stale = 0
+    for document in documents():
+        text = document.read_text(encoding="utf-8")
+        now = with_outputs(flipflop, text)
+        if now != text:
+            stale += 1
+            name = str(document.relative_to(ROOT))
+            sys.stdout.writelines(list(difflib.unified_diff(text.splitlines(True), now.splitlines(True), name, name + " (today)"))[:60])
+    if stale:
+        print(f"{stale} documents show another output than today's: read the difference, then tools/doc_commands.py bless FLIPFLOP")
+    return 1 if stale else 0
 
 
 def run_all(flipflop):
@@ -107,7 +128,7 @@ if __name__ == "__main__":
         for doc in documents():
             for line, command, expected in commands(doc):
                 print(f"{doc.relative_to(ROOT)}:{line}: {command}" + (f"   # exit {expected}" if expected else ""))
-    elif len(sys.argv) == 3 and sys.argv[1] in ("run", "bless"):
-        sys.exit({"run": run_all, "bless": bless}[sys.argv[1]](sys.argv[2]))
+    elif len(sys.argv) == 3 and sys.argv[1] in ("run", "bless", "check"):
+        sys.exit({"run": run_all, "bless": bless, "check": check}[sys.argv[1]](sys.argv[2]))
     else:
         sys.exit(__doc__)

@@ -5,7 +5,7 @@ set -euo pipefail
 
 declare -A groups=(
     [build]="cmake ninja-build g++ pkg-config libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libfmt-dev libexpected-dev liblz4-dev libzstd-dev"
-    [test]="catch2 python3 python3-jsonschema git"
+    [test]="catch2 python3 python3-jsonschema python3-yaml git"
     [bench]="libbenchmark-dev python3"
     [sanitize]="clang-19 libclang-rt-19-dev llvm-19 mold"
 )

@@ -58,6 +58,7 @@ struct LaunchOptions {
     std::vector<CaseOptions> cases;              ///< those of a launches file
     std::size_t file_args{}, file_data{};        ///< so many of `args` and `data` (the first) are a launches file's: others override them
     std::vector<TextOrigin> origins;             ///< of what a launches file gave
+    bool experimental{};                     ///< --experimental: rules whose findings are often wrong
 };
 
 /// One [[kernel]] of a launches file.
@@ -104,6 +105,8 @@ struct AnalyzeOptions {
     bool own_launch{};
     unsigned threads{1};
     Environment environment;
+    /// How inputs that are source code become PTX; the command line reads its inputs with it.
+    SourceOptions source;
 };
 
 /// Usage errors (FF07nn): exit 2. Input errors (FF08nn and parser errors): exit 3. Environment (FF06nn): exit 4.

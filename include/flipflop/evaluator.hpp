@@ -34,6 +34,9 @@ public:
     /// `budget` replaces the options' one, for a search over many launches.
     [[nodiscard]] LaunchFacts evaluate(const Launch& launch, std::optional<std::uint64_t> budget = {}) const;
 
+    /// One block followed access by access: races in shared memory and barriers that order nothing. Experimental.
+    [[nodiscard]] HazardFacts hazards(const Launch& launch) const;
+
 private:
     struct Prepared;
     std::unique_ptr<Prepared> prepared_;
@@ -57,6 +60,9 @@ public:
     /// Is `candidate` the same computation as the reference? Exact over the whole grid, else null with a reason. Against an
     /// assumed reference a mismatch is null; what breaks a rule by itself (an overrun, a barrier that is missed) is false.
     [[nodiscard]] SafetyVerdict judge(const Launch& candidate) const;
+    /// The same for a variant: other code from the same source, with the same parameters. Bytes are told apart by their
+    /// addresses, so symbols of constant and global memory must lie alike in both.
+    [[nodiscard]] SafetyVerdict judge_variant(const KernelCode& variant, const Launch& candidate) const;
 
 private:
     struct Prepared;

@@ -154,8 +154,10 @@ struct KernelFacts {
     std::vector<AccessDescription> accesses;
     Resources resources;           ///< estimate for the module's own target; per-GPU ones are refined from it
     int dimensions{1};             ///< 1, 2 or 3: the highest axis whose ids the code reads
+    int block_dimensions{1};       ///< the same for a thread's place in its block alone: %tid and %ntid
     std::uint32_t instructions{};
     bool uses_cluster{}, grid_barrier{};
+    bool reads_grid_size{};        ///< %nctaid: it may step over its data with the grid
     bool has_named_barriers{};
 };
 

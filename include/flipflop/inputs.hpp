@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "flipflop/diagnostic.hpp"
+#include "flipflop/source.hpp"
 
 namespace flipflop {
 
@@ -35,6 +36,7 @@ struct Input {
     std::vector<CubinEntry> cubins;
     std::map<std::string, std::string> metadata;   ///< Triton: the scalars of NAME.json ("num_warps" -> "4")
     std::vector<Diagnostic> diagnostics;    ///< what was damaged or left out; errors among them mean exit 3
+    std::map<std::string, std::string> used;       ///< the outside tool that made PTX of it, and its version
     std::uint64_t file_bytes{}, text_bytes{};      ///< as stored, and of all PTX after unpacking
 };
 
@@ -55,6 +57,8 @@ struct ReadOptions {
     /// Called with each text as it is unpacked, and the text is not kept: a library of gigabytes in bounded memory.
     /// The Input is the one that will be returned, as far as it is known by then.
     std::function<void(const Input&, PtxText)> on_text;
+    /// With it, CUDA source, LLVM IR and bitcode that are named (not met in a directory) are compiled; without, refused.
+    std::optional<SourceOptions> source{};
 };
 
 /// Reads one INPUT argument. A directory yields one Input a file inside that holds PTX, sorted by path; files of other

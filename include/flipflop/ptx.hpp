@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -264,6 +265,11 @@ struct SourceFile {
 };
 
 /// One PTX module (one .version to the next, or the end). Owns its text; all string_views point into it.
+/// A .section with its bytes as they stand in the text, without the braces.
+struct DebugSection {
+    std::string_view name, body;
+};
+
 struct Module {
     std::string name;                        ///< of the file or container entry
     std::shared_ptr<const std::string> text;
@@ -286,6 +292,9 @@ struct Module {
     std::uint64_t instruction_count{};
     std::uint32_t line_count{};
     bool has_dwarf{};
+    std::vector<DebugSection> debug_sections;
+    /// Names of functions' parameters in the source, in order, by the function's linkage name (debug_names.cpp).
+    std::map<std::string, std::vector<std::string>, std::less<>> parameter_names;
 
     [[nodiscard]] const Form& form(const Instruction& i) const { return forms[i.form]; }
     [[nodiscard]] std::span<const Operand> operands_of(const Instruction& i) const {

@@ -75,4 +75,7 @@ struct Report {
 /// FF0781: nothing to join by, or nothing joins; FF0782: no time, power or energy in a table; FF0783: the key is ambiguous.
 [[nodiscard]] Result<Report> compare(const Table& predictions, const Table& measurements, const Options& options);
 
+/// The accuracy card as shipped: docs/accuracy.json, written by `make accuracy` ("flipflop.accuracy/1").
+[[nodiscard]] std::string_view accuracy_card();
+
 }  // namespace flipflop::validate

@@ -189,7 +189,7 @@ void assume_aggregate(const ParameterFacts& p, const std::uint64_t (&extents)[3]
         set_bytes(value, p.bytes, field.offset, d.bytes);
         words.value += fmt::format("{}+{}:{}={}", words.value.empty() ? "" : " ", field.offset, type, d.word);
         if (field.kind != ParameterKind::pointer)
-            assumptions.push_back({fmt::format("{}+{}:{}", p.name, field.offset, type), d.word, d.reason, consequence_of(field.uses, field.guard_axis)});
+            assumptions.push_back({fmt::format("{}+{}:{}", p.name, field.offset, type), d.word, d.reason, consequence_of(field.uses, field.guard_axis, is_float_type(type))});
     }
     if (value.bytes.empty()) value.bytes.assign(p.bytes, 0);
     if (value.known.empty()) value.known.assign(p.bytes, false);
@@ -232,7 +232,7 @@ Result<void> refuse_repeated(const std::vector<ArgumentRequest>& requests, const
         for (std::size_t j = 0; j < i; ++j) {
             const ArgumentRequest &a = requests[j], &b = requests[i];
             if (a.level != b.level || a.parameter != b.parameter || a.offset != b.offset) continue;
-            return tl::unexpected(complain_at("FF0713", option, b.text, 1, fmt::format("'{}' is given twice: '{}' and '{}'", b.text.substr(0, b.text.find('=')), a.text, b.text)));
+            return tl::unexpected(complain_at("FF0711", option, b.text, 1, fmt::format("'{}' is given twice: '{}' and '{}'", b.text.substr(0, b.text.find('=')), a.text, b.text)));
         }
     return {};
 }
@@ -278,7 +278,7 @@ BoundArguments bind_arguments(const KernelFacts& kernel, const std::vector<Argum
         for (std::size_t j = 0; j < i; ++j)
             if (requests[j].level == requests[i].level && requests[j].offset == requests[i].offset && requests[i].parameter != requests[j].parameter) {
                 const auto a = find_parameter(kernel, requests[j].parameter), b = find_parameter(kernel, requests[i].parameter);
-                if (a && a == b) return fmt::format("'{}' gives parameter {} too", requests[j].text, kernel.parameters[*a].name);
+                if (a && a == b) return fmt::format("'{}' gives parameter {} already", requests[j].text, kernel.parameters[*a].name);
             }
         return std::string();
     };
@@ -306,7 +306,7 @@ void assume_the_rest(const KernelFacts& kernel, const std::uint64_t (&extents)[3
             Default d = default_scalar(effective_type(p), p.bytes, p.guard_axis, extents, extent_words);
             value.bytes = std::move(d.bytes);
             bound.words[i].value = d.word;
-            bound.assumptions.push_back({p.source_name.empty() ? p.name : p.source_name, d.word, d.reason, consequence_of(p.uses, p.guard_axis)});
+            bound.assumptions.push_back({p.source_name.empty() ? p.name : p.source_name, d.word, d.reason, consequence_of(p.uses, p.guard_axis, is_float_type(effective_type(p)))});
         }
         if (std::find(value.known.begin(), value.known.end(), false) == value.known.end()) value.known.clear();
     }
@@ -351,7 +351,7 @@ void add_argument_names(const KernelFacts& kernel, const BoundArguments& bound, 
     }
 }
 
-std::optional<std::string> consequence_of(const std::vector<ParameterUse>& uses, int guard_axis) {
+std::optional<std::string> consequence_of(const std::vector<ParameterUse>& uses, int guard_axis, bool is_float) {
     std::vector<std::string> words;
     const auto add = [&](std::string word) {
         if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(std::move(word));
@@ -359,6 +359,7 @@ std::optional<std::string> consequence_of(const std::vector<ParameterUse>& uses,
     for (const ParameterUse& use : uses) {
         if (use.what == "guard") add("how many threads do work");
         else if (use.what == "loop bound") add("how often loops run");
+        else if (is_float && use.what == "divisor") continue;   // it divides data
         else if (use.what == "address stride" || use.what == "shift" || use.what == "divisor") add("which addresses are touched");
         else if (use.what != "stored value" && use.what != "address base") add(use.what);
     }

@@ -23,7 +23,7 @@ struct ArgumentRequest {
 };
 /// FF0710 when the text has not this form.
 [[nodiscard]] Result<ArgumentRequest> parse_argument(const std::string& text, const char* option = "--arg");
-/// FF0713 when one parameter or field is given twice at one level under one name.
+/// FF0711 when one parameter or field is given twice at one level under one name.
 [[nodiscard]] Result<void> refuse_repeated(const std::vector<ArgumentRequest>& requests, const char* option);
 
 /// Index of the parameter that `word` names: index, PTX name, short form or source name.
@@ -39,7 +39,8 @@ struct BoundArguments {
     std::vector<std::string> misfits;        ///< by request: why it does not fit this kernel; empty = it does
 };
 
-/// What is given, for one kernel. Parameters that are not given stay without bytes until assume_the_rest.
+/// What is given, for one kernel. Parameters that are not given stay without bytes until assume_the_rest. At one
+/// level a parameter or field may be named once; a later level replaces what an earlier one gave.
 [[nodiscard]] BoundArguments bind_arguments(const KernelFacts& kernel, const std::vector<ArgumentRequest>& requests);
 
 /// Fills what is not given: pointers distinct and aligned, integers compared with a global index that axis' extent,
@@ -54,6 +55,6 @@ void assume_the_rest(const KernelFacts& kernel, const std::uint64_t (&extents)[3
 void add_argument_names(const KernelFacts& kernel, const BoundArguments& bound, Names& names, bool given_only = false, bool whatever = false);
 
 /// What another value of a parameter or field could change, from its uses; empty when it touches nothing that is counted.
-[[nodiscard]] std::optional<std::string> consequence_of(const std::vector<ParameterUse>& uses, int guard_axis);
+[[nodiscard]] std::optional<std::string> consequence_of(const std::vector<ParameterUse>& uses, int guard_axis, bool is_float);
 
 }  // namespace flipflop::advise

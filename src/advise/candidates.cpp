@@ -44,7 +44,7 @@ std::vector<Dim3> search_space(int dimensions) {
 
 Dim3 reference_block(const KernelFacts& kernel, bool ignore_bounds) {
     if (kernel.bounds.required_block) return *kernel.bounds.required_block;
-    Dim3 block = kernel.dimensions >= 3 ? Dim3{8, 8, 4} : kernel.dimensions == 2 ? Dim3{16, 16, 1} : Dim3{256, 1, 1};
+    Dim3 block = kernel.block_dimensions >= 3 ? Dim3{8, 8, 4} : kernel.block_dimensions == 2 ? Dim3{16, 16, 1} : Dim3{256, 1, 1};
     const std::uint64_t most = ignore_bounds ? kMostThreads : kernel.bounds.max_threads.value_or(kMostThreads);
     while (block.count() > std::max<std::uint64_t>(1, most)) {
         std::uint32_t& longest = block.x >= block.y && block.x >= block.z ? block.x : block.y >= block.z ? block.y : block.z;

@@ -38,12 +38,14 @@ void FitBook::record(const std::string& name, const Requests& requests, const Su
         const bool there = std::any_of(loops.begin(), loops.end(), [&](const LoopDescription& l) { return names_loop(location, l); });
         put(entry("--trips", location, 0, requests), there ? "" : fmt::format("no loop is at '{}'", location));
     }
+    std::size_t at = 0;
+    for (const auto& [location, probability] : requests.policy.taken) put(entry("--taken", location, 0, requests), subject.taken_misfits[at++]);
 }
 
 std::optional<Diagnostic> FitBook::misfit() const {
     for (const Entry& e : entries_) {
         if (e.misfits.size() < e.seen || e.misfits.empty()) continue;
-        Diagnostic d = complain(e.option == "--data" ? "FF0723" : e.option == "--trips" ? "FF0731" : "FF0711", e.option,
+        Diagnostic d = complain(e.option == "--data" ? "FF0723" : e.option == "--trips" || e.option == "--taken" ? "FF0731" : "FF0711", e.option,
                                 fmt::format("'{}' does not fit {}: {}", e.text, e.seen == 1 ? "the kernel" : "any of the kernels", e.misfits.front().second));
         d.help = "flipflop inspect shows each kernel's parameters and loops";
         return at_origin(std::move(d), e.origins);

@@ -42,7 +42,7 @@ std::vector<Wanted> wanted_blocks(const Stage& stage, std::size_t& listed) {
     const Wanted current{options.current.value_or(Dim3{}), options.current_grid, true, false, false};
     const Wanted heuristic{heuristic_block(stage), std::nullopt, false, true, false};
     if (options.blocks.empty()) {
-        for (const Dim3& block : search_space(stage.facts->code().facts.dimensions)) add({block, std::nullopt});
+        for (const Dim3& block : search_space(stage.facts->code().facts.block_dimensions)) add({block, std::nullopt});
         if (const auto& required = stage.facts->code().facts.bounds.required_block) add({*required, std::nullopt});
         if (options.current) add(current);
         add(heuristic);
@@ -161,6 +161,10 @@ std::vector<Assumption> all_assumptions(const Stage& stage, const ResultOptions&
     const KernelFacts& kernel = stage.facts->code().facts;
     all.push_back({"cache state", stage.warm_cache ? "warm" : "cold", stage.warm_cache ? "launched again and again, as loops and benchmarks do" : "--cache-state cold", std::nullopt});
     if (!options.points.front().clock_mhz) all.push_back({"clock", "boost", "no --clock was given; the power limit may lower it", std::nullopt});
+    const double board = stage.gpu->value("sm_count").value_or(0);
+    if (stage.gpu->sm_override && *stage.gpu->sm_override < board)
+        all.push_back({"part of the board", fmt::format("{} of {:.0f} SMs", *stage.gpu->sm_override, board),
+                       "L2, DRAM, idle power and the power limit are those of the whole board", "time, power and energy"});
     if (stage.resources.registers_basis == RegistersBasis::estimate && stage.resources.registers_low != stage.resources.registers_high)
         all.push_back({"registers", fmt::format("{} ({} to {})", stage.resources.registers_per_thread, stage.resources.registers_low, stage.resources.registers_high),
                        "estimated from the code; ptxas was not used", "occupancy"});
@@ -169,10 +173,16 @@ std::vector<Assumption> all_assumptions(const Stage& stage, const ResultOptions&
         all.push_back({"dynamic shared memory", fmt::format("{} bytes", shown->dynamic_shared_bytes), "the highest address that the block touches, rounded up to 16", "occupancy"});
     for (std::size_t i = 0; i < shown->facts->loops.size() && i < kernel.loops.size(); ++i) {
         const LoopFacts& loop = shown->facts->loops[i];
-        if (loop.basis != CountBasis::assumed || !loop.trip_mean) continue;
-        all.push_back({fmt::format("trips of loop {}", kernel.loops[i].id), fmt::format("{:.3g}", *loop.trip_mean),
+        if (loop.basis != CountBasis::assumed && loop.basis != CountBasis::unknown) continue;
+        all.push_back({fmt::format("trips of loop {}", kernel.loops[i].id), loop.trip_mean ? fmt::format("{:.3g}", *loop.trip_mean) : "unknown",
                        loop.why.empty() ? "its exit depends on data" : loop.why, "time and energy of the loop"});
     }
+    const auto at_unknown = std::count_if(shown->facts->accesses.begin(), shown->facts->accesses.end(), [](const AccessFacts& a) {
+        return (a.pattern == Pattern::gather || a.pattern == Pattern::scatter) && !a.sectors_per_request && !a.wavefronts_per_request;
+    });
+    if (at_unknown > 0)
+        all.push_back({"addresses from data", fmt::format("{} {}", at_unknown, at_unknown == 1 ? "access" : "accesses"),
+                       "counted as if coalesced and free of conflicts; --data NAME=FILE gives what they index with", "traffic, time and energy"});
     if (shown->facts->unknown_branches > 0 && !stage.facts->subject().policy.taken_probability)
         all.push_back({"branches on data", fmt::format("{}, both ways followed", shown->facts->unknown_branches), "their conditions come from memory", "what is executed"});
     return all;

@@ -155,13 +155,37 @@ bool cancels(const std::map<std::string, double>& shares, double sum) {
 
 std::string category_words(const std::string& category, const Trial& from, const Trial& to, const Prediction& a, const Prediction& b) {
     const auto resident = [](const Trial& t) { return fmt::format("{}", t.occupancy.active_warps_per_sm); };
-    if (category == "whole") return fmt::format("how the GPU is filled, {:.2f} -> {:.2f} waves, {} -> {} warps an SM", a.time.waves, b.time.waves, resident(from), resident(to));
-    if (category == "latency") return fmt::format("waiting for latency, {} -> {} warps an SM", resident(from), resident(to));
+    const auto blocks = [](const Trial& t) { return t.grid.count(); };
+    const bool less_than_a_wave = a.time.waves < 1 && b.time.waves < 1 && blocks(from) != blocks(to);
+    if (category == "whole" && less_than_a_wave) return fmt::format("spread over the multiprocessors, {} -> {} blocks", blocks(from), blocks(to));
+    if (category == "whole") {
+        std::string words = "how the GPU is filled";
+        if (std::abs(a.time.waves - b.time.waves) > 0.005) words += fmt::format(", {:.2f} -> {:.2f} waves", a.time.waves, b.time.waves);
+        if (resident(from) != resident(to)) words += fmt::format(", {} -> {} warps an SM", resident(from), resident(to));
+        return words;
+    }
+    if (category == "latency") return resident(from) == resident(to) ? "waiting for latency" : fmt::format("waiting for latency, {} -> {} warps an SM", resident(from), resident(to));
     if (category == "start") return fmt::format("starting blocks, {} -> {} threads each", from.block.count(), to.block.count());
     if (category == "dram") return "traffic with DRAM";
     if (std::abs(a.time.tail_idle_share - b.time.tail_idle_share) > 0.02)
         return fmt::format("waves and tail, {:.2f} -> {:.2f} waves, {:.0f} % -> {:.0f} % of the last idle", a.time.waves, b.time.waves, 100 * a.time.tail_idle_share, 100 * b.time.tail_idle_share);
-    return "how evenly the multiprocessors are loaded";
+    return blocks(from) == blocks(to) ? "how evenly the multiprocessors are loaded"
+                                      : fmt::format("how evenly the multiprocessors are loaded, {} -> {} blocks", blocks(from), blocks(to));
+}
+
+/// Two reasons that take back each other's most are one: what the order of the steps put into the first and out of the next
+/// is no gain and no loss.
+void join_opposites(std::vector<Reason>& all) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+        for (std::size_t j = i + 1; j < all.size(); ++j) {
+            const double a = *all[i].delta_us, b = *all[j].delta_us;
+            if (a * b >= 0 || std::abs(a + b) > 0.25 * std::min(std::abs(a), std::abs(b))) continue;
+            all[i].what += "; " + all[j].what;
+            all[i].delta_us = a + b;
+            if (all[i].delta_mj && all[j].delta_mj) *all[i].delta_mj += *all[j].delta_mj;
+            all.erase(all.begin() + static_cast<std::ptrdiff_t>(j));
+            j = i;
+        }
 }
 
 }  // namespace
@@ -196,6 +220,7 @@ std::vector<Reason> reasons_for(const Stage& stage, const Trial& baseline, const
         if (from.has_mj && to.has_mj && to.us != from.us) reason.delta_mj = (to.mj - from.mj) * us / (to.us - from.us);
         all.push_back(std::move(reason));
     }
+    join_opposites(all);
     std::stable_sort(all.begin(), all.end(), [](const Reason& a, const Reason& b) { return std::abs(*a.delta_us) > std::abs(*b.delta_us); });
     std::erase_if(all, [&](const Reason& r) { return std::abs(*r.delta_us) < options.least_share * from.us; });
     if (all.size() > options.most) all.resize(options.most);

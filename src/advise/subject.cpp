@@ -8,6 +8,7 @@
 #include "candidates.hpp"
 #include "complaints.hpp"
 #include "launches_file.hpp"
+#include "passes/source_lines.hpp"
 #include "policy.hpp"
 
 namespace flipflop::advise {
@@ -44,7 +45,7 @@ Dim3 assumed_work(const KernelCode& code, const BoundArguments& arguments, std::
     // Told on every axis: not for certain, but another value would speak against what was given.
     const bool told = std::count(from.begin(), from.end(), ',') + 1 == std::clamp(code.facts.dimensions, 1, 3) && !from.empty();
     assumptions.push_back({"work", fmt::format("{} threads", words_of(work)),
-                           from.empty() ? "no grid, work or guard argument was given" : fmt::format("the argument compared with the global index ({}) tells it", from),
+                           from.empty() ? fmt::format("no grid, work or guard argument was given{}", code.facts.reads_grid_size ? "; the code reads the grid's size: where it steps over its data with the grid, give --grid or --grid-x 'gpu.sms * blocks_per_sm'" : "") : fmt::format("the argument compared with the global index ({}) tells it", from),
                            told ? std::nullopt : std::optional<std::string>("time, energy, waves and which block is best")});
     return work;
 }
@@ -77,6 +78,22 @@ void bind_data(const KernelCode& code, const Requests& requests, Subject& subjec
             else why = fmt::format("there is no parameter and no .const or .global symbol '{}'", request.name);
         }
         subject.data_misfits.push_back(std::move(why));
+    }
+}
+
+/// Is there a conditional branch at each place of --taken?
+void fit_branches(const KernelCode& code, const Requests& requests, Subject& subject) {
+    for (const auto& [place, probability] : requests.policy.taken) {
+        bool found = false;
+        for (const FunctionCode& function : code.functions) {
+            const ptx::Module& module = *function.ir.module;
+            for (const ptx::Instruction& i : function.ir.function->instructions) {
+                if (found || i.guard == ptx::RegId::none) continue;
+                const auto names = place_names(module, i);
+                found = std::find(names.begin(), names.end(), place) != names.end();
+            }
+        }
+        subject.taken_misfits.push_back(found ? "" : fmt::format("no branch is at '{}'", place));
     }
 }
 
@@ -188,6 +205,7 @@ Subject make_subject(const KernelCode& code, const Requests& requests, const Cas
     subject.names = requests.names;
     add_argument_names(code.facts, subject.arguments, subject.names);
     bind_data(code, requests, subject);
+    fit_branches(code, requests, subject);
     return subject;
 }
 

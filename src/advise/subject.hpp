@@ -50,6 +50,7 @@ struct Subject {
     std::vector<std::string> data_misfits;   ///< by data request: why it does not apply here; empty = it does
     const Case* chosen{};                    ///< the case that it is of, or null
     std::optional<Diagnostic> broken;        ///< an expression for the work without an answer: a usage error
+    std::vector<std::string> taken_misfits;  ///< the same by place of --taken, in the order of the policy
 };
 
 /// One kernel's subject in a case. `extra` are more arguments (a sensitivity), behind the others. `work` overrides the work.

@@ -88,7 +88,10 @@ void add_analyze_command(CLI::App& app, CommandResult& result) {
     command->add_flag("--findings", arguments->findings, "every finding")->group("Output");
     command->add_flag("--strict", arguments->strict, "warnings and unknown instructions count as errors (exit 3)")->group("Output");
     command->get_option("--gpu")->required();
-    command->callback([arguments, &result] { result.exit_code = run(*arguments); });
+    command->callback([arguments, &result] {
+        arguments->launch.source.flags = result.compiler_flags;
+        result.exit_code = run(*arguments);
+    });
 }
 
 }  // namespace flipflop::cli

@@ -58,7 +58,10 @@ void add_baseline_command(CLI::App& app, CommandResult& result) {
     add_launch_options(*command, arguments->launch);
     add_policy_options(*command, arguments->policy);
     command->add_option("-o,--output", arguments->output.output, "write there instead of standard output")->type_name("FILE")->group("Output");
-    command->callback([arguments, command, &result] { result.exit_code = run(*arguments, *command); });
+    command->callback([arguments, command, &result] {
+        arguments->launch.source.flags = result.compiler_flags;
+        result.exit_code = run(*arguments, *command);
+    });
 }
 
 }  // namespace flipflop::cli

@@ -146,7 +146,10 @@ void add_check_command(CLI::App& app, CommandResult& result) {
     add_launch_options(*command, arguments->launch);
     add_output_options(*command, arguments->output, "text, json, markdown, sarif or github");
     command->add_flag("--strict", arguments->strict, "warnings and unknown instructions count as errors (exit 3)")->group("Output");
-    command->callback([arguments, command, &result] { result.exit_code = run(*arguments, *command); });
+    command->callback([arguments, command, &result] {
+        arguments->launch.source.flags = result.compiler_flags;
+        result.exit_code = run(*arguments, *command);
+    });
 }
 
 }  // namespace flipflop::cli

@@ -125,7 +125,10 @@ void add_diff_command(CLI::App& app, CommandResult& result) {
     add_launch_options(*command, arguments->launch);
     add_output_options(*command, arguments->output, "text, json or markdown");
     command->add_flag("--strict", arguments->strict, "warnings count as errors (exit 3)")->group("Output");
-    command->callback([arguments, command, &result] { result.exit_code = run(*arguments, *command); });
+    command->callback([arguments, command, &result] {
+        arguments->launch.source.flags = result.compiler_flags;
+        result.exit_code = run(*arguments, *command);
+    });
 }
 
 }  // namespace flipflop::cli

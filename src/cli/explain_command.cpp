@@ -75,7 +75,10 @@ void add_explain_command(CLI::App& app, CommandResult& result) {
     add_output_options(*command, arguments->output, "text or json");
     command->add_flag("--strict", arguments->strict, "warnings count as errors (exit 3)")->group("Output");
     command->get_option("--gpu")->required();
-    command->callback([arguments, &result] { result.exit_code = run(*arguments); });
+    command->callback([arguments, &result] {
+        arguments->launch.source.flags = result.compiler_flags;
+        result.exit_code = run(*arguments);
+    });
 }
 
 }  // namespace flipflop::cli

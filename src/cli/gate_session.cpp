@@ -70,9 +70,9 @@ Result<void> apply_launch_options(const std::vector<std::string>& options, const
 }
 
 std::optional<Analysis> analyze_for_gate(const std::vector<std::string>& paths, const AnalyzeOptions& options, Complaints& complaints, int& code) {
-    const std::vector<Input> inputs = read_inputs(paths, complaints);
+    const std::vector<Input> inputs = read_inputs(paths, options.source, complaints);
     if (inputs.empty()) {
-        code = kInputError;
+        code = complaints.input_failure();
         return {};
     }
     AnalyzeOptions own = options;

@@ -8,6 +8,7 @@
 #include "cli/launch_options.hpp"
 #include "cli/output.hpp"
 #include "cli/session.hpp"
+#include "cli/source_options.hpp"
 #include "flipflop/advise.hpp"
 #include "flipflop/inspect.hpp"
 #include "flipflop/report.hpp"
@@ -20,12 +21,14 @@ struct InspectArguments {
     OutputArguments output;
     std::string detail{"summary"};
     bool strict{}, keep_going{true}, scaffold{};
+    SourceArguments source;
 };
 
 /// Reads and inspects text by text; `keep_going` false stops after the first input that has an error.
 Result<InspectReport> inspect_all(const InspectArguments& arguments, Complaints& complaints) {
     Inspector inspector;
     ReadOptions options;
+    options.source = to_source_options(arguments.source, {});
     options.on_text = [&](const Input& input, const PtxText& text) { inspector.add_text(input, text); };
     for (const std::string& path : arguments.inputs) {
         Result<std::vector<Input>> read = read_input(path, options);
@@ -51,7 +54,7 @@ int run(const InspectArguments& arguments) {
     if (const Result<void> kept = keep_inputs(*plan, arguments.inputs); !kept) { return stop(kept.error(), kUsageError); }
     const Result<InspectReport> report = inspect_all(arguments, complaints);
     if (!report) { return stop(report.error(), exit_code_of(report.error())); }
-    if (report->inputs.empty()) { return complaints.finish(), kInputError; }
+    if (report->inputs.empty()) { return complaints.finish(), complaints.input_failure(); }
     for (const InspectedInput& input : report->inputs) {
         complaints.say(input.diagnostics);
         for (const InspectedModule& module : input.modules) { complaints.say(module.diagnostics); }
@@ -86,13 +89,17 @@ void add_inspect_command(CLI::App& app, CommandResult& result) {
     const auto arguments = std::make_shared<InspectArguments>();
     command->add_option("INPUT", arguments->inputs, ".ptx, a directory, object, executable, library, fatbin; - for standard input")->required();
     add_kernel_option(*command, arguments->kernels);
+    add_source_options(*command, arguments->source);
     add_output_options(*command, arguments->output, "text or json");
     command->add_option("--detail", arguments->detail, "summary or full: every kernel and module in full")
         ->check(CLI::IsMember({"summary", "full"}))->type_name("LEVEL")->group("Output");
     command->add_flag("--scaffold", arguments->scaffold, "write a launches.toml to fill in (for analyze --launches) instead of the report")->group("Output");
     command->add_flag("--keep-going,!--no-keep-going", arguments->keep_going, "report all modules even when one has errors (default)")->group("Output");
     command->add_flag("--strict", arguments->strict, "warnings and unknown instructions count as errors (exit 3)")->group("Output");
-    command->callback([arguments, &result] { result.exit_code = run(*arguments); });
+    command->callback([arguments, &result] {
+        arguments->source.flags = result.compiler_flags;
+        result.exit_code = run(*arguments);
+    });
 }
 
 }  // namespace flipflop::cli

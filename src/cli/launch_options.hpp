@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/source_options.hpp"
 #include "flipflop/advise.hpp"
 
 namespace CLI {
@@ -25,10 +26,11 @@ struct LaunchArguments {
     std::optional<double> assume_taken;
     std::optional<std::uint32_t> carveout, sms;
     std::vector<double> clocks, power_limits;
-    bool cooperative{}, ignore_launch_bounds{};
+    bool cooperative{}, ignore_launch_bounds{}, experimental{};
     std::string cache_state{"warm"}, objective{"time"}, ptxas{"auto"}, ptxas_log;
     std::string detail{"summary"};
     unsigned threads{};
+    SourceArguments source;
 };
 
 void add_kernel_option(CLI::App& command, std::vector<std::string>& kernels);

@@ -1,8 +1,10 @@
 // The door: names the commands, maps every way to end to the exit codes of CONTRACT.md section 2, and nothing else.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fcntl.h>
@@ -13,6 +15,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/suggest.hpp"
+#include "flipflop/source.hpp"
 
 namespace {
 
@@ -29,7 +32,10 @@ void add_commands(CLI::App& app, CommandResult& result) {
     add_gpus_command(app, result);
     add_occupancy_command(app, result);
     add_rules_command(app, result);
+    add_tune_command(app, result);
     add_validate_command(app, result);
+    add_accuracy_command(app, result);
+    add_manual_commands(app, result);
 }
 
 /// The command whose arguments were being read, or the application itself.
@@ -87,6 +93,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
                          : (&command == &app ? "unknown command '" : "unexpected argument '") + word + "'";
         help = suggestion_for(app, word);
     }
+    if (message == "--gpu is required") { help = "--gpu a100, for example; flipflop gpus lists the boards, --gpu all takes each"; }
     std::fputs(fmt::format("{}: error: {}\n", name, message).c_str(), stderr);
     if (!help.empty()) { std::fputs(fmt::format("  help: {}\n", help).c_str(), stderr); }
     std::fputs(fmt::format("  see: {} --help\n", name).c_str(), stderr);
@@ -105,11 +112,19 @@ int run(int argc, char** argv) {
     CLI::App app{"Static time, power and energy of GPU kernels from their PTX"};
     app.name("flipflop");
     app.set_version_flag("-V,--version", std::string("flipflop ") + FLIPFLOP_VERSION);
+    app.footer("To begin:  flipflop inspect kernel.ptx                    kernels, parameters, and what each is used for\n"
+               "           flipflop analyze kernel.ptx --gpu a100         the answer, with every assumption listed\n"
+               "           flipflop analyze kernel.ptx --gpu a100 --work 4096,4096 --current 16,16 --arg n=4096");
     CommandResult result;
     add_commands(app, result);
     refuse_empty_values(app);
+    // `--` ends our options: what follows is the compiler's, for those commands that may have to run one.
+    static constexpr std::string_view kCompiling[]{"analyze", "inspect", "explain", "baseline", "check", "diff", "tune"};
+    const bool compiling = argc > 1 && std::find(std::begin(kCompiling), std::end(kCompiling), std::string_view(argv[1])) != std::end(kCompiling);
+    const int own = compiling ? static_cast<int>(std::find(argv + 1, argv + argc, std::string_view("--")) - argv) : argc;
+    for (int i = own + 1; i < argc; ++i) { result.compiler_flags.emplace_back(argv[i]); }
     try {
-        app.parse(argc, argv);
+        app.parse(own, argv);
     } catch (const CLI::ParseError& error) {
         // CLI11's own codes (106, 109, ...) are no contract of ours: help and version are 0, the rest is usage.
         if (error.get_exit_code() == 0) { return app.exit(error) == 0 ? kDone : kUsageError; }
@@ -127,6 +142,9 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
     // Some parents (service managers, CI runners) ignore SIGPIPE and pass that on; a closed pipe ends us as it ends cat.
     std::signal(SIGPIPE, SIG_DFL);
+    // Beyond a limit on file sizes writing shall fail with words, not end us without any.
+    std::signal(SIGXFSZ, SIG_IGN);
+    if (argc == 2 && std::string_view(argv[1]) == "--nvrtc-worker") { return flipflop::nvrtc_worker(); }
     guard_standard_descriptors();
     try {
         return run(argc, argv);

@@ -16,6 +16,8 @@ constexpr std::size_t kMostSaid = 100;
 // fputs and not fmt::print: that throws when standard error is closed, and then nothing could be said at all.
 void Complaints::say(const Diagnostic& diagnostic) {
     errors_ += diagnostic.severity == Severity::error;
+    tool_errors_ += diagnostic.severity == Severity::error && diagnostic.id.starts_with("FF06");
+    usage_errors_ += diagnostic.severity == Severity::error && diagnostic.id.starts_with("FF07");
     warnings_ += diagnostic.severity == Severity::warning;
     if (said_++ < kMostSaid) { std::fputs(render(diagnostic).c_str(), stderr); }
 }
@@ -30,10 +32,14 @@ void Complaints::finish() const {
     }
 }
 
-std::vector<Input> read_inputs(const std::vector<std::string>& paths, Complaints& complaints) {
+int Complaints::input_failure() const { return usage_errors_ > 0 ? kUsageError : tool_errors_ > 0 ? kToolError : kInputError; }
+
+std::vector<Input> read_inputs(const std::vector<std::string>& paths, const SourceOptions& source, Complaints& complaints) {
     std::vector<Input> inputs;
+    ReadOptions options;
+    options.source = source;
     for (const std::string& path : paths) {
-        Result<std::vector<Input>> read = read_input(path);
+        Result<std::vector<Input>> read = read_input(path, options);
         if (!read) {
             complaints.say(read.error());
             continue;
@@ -65,10 +71,10 @@ std::optional<Opened> open_session(const LaunchArguments& launch, const OutputAr
     std::vector<std::string> read = paths;
     if (!launch.launches.empty()) { read.push_back(launch.launches); }
     if (const Result<void> kept = keep_inputs(opened.plan, read); !kept) { return stop(kept.error()); }
-    opened.inputs = read_inputs(paths, complaints);
+    opened.inputs = read_inputs(paths, opened.options.source, complaints);
     if (opened.inputs.empty()) {
         complaints.finish();
-        code = kInputError;
+        code = complaints.input_failure();
         return std::nullopt;
     }
     return opened;
@@ -89,7 +95,7 @@ void say_what_was_found(const std::vector<InputSummary>& inputs, const std::vect
 }
 
 int exit_code(const Complaints& complaints, bool strict, bool unknown_instructions) {
-    if (complaints.errors() > 0) { return kInputError; }
+    if (complaints.errors() > 0) { return complaints.input_failure(); }
     return strict && (complaints.warnings() > 0 || unknown_instructions) ? kInputError : kDone;
 }
 

@@ -22,13 +22,15 @@ public:
     void finish() const;
     [[nodiscard]] std::size_t errors() const { return errors_; }
     [[nodiscard]] std::size_t warnings() const { return warnings_; }
+    /// 2 where what an option names for an input is wrong, 4 where an outside tool that it needs is missing or failed, else 3.
+    [[nodiscard]] int input_failure() const;
 
 private:
-    std::size_t errors_{}, warnings_{}, said_{};
+    std::size_t errors_{}, warnings_{}, said_{}, tool_errors_{}, usage_errors_{};
 };
 
 /// Reads every INPUT; one that cannot be read is said and the rest still read.
-[[nodiscard]] std::vector<Input> read_inputs(const std::vector<std::string>& paths, Complaints& complaints);
+[[nodiscard]] std::vector<Input> read_inputs(const std::vector<std::string>& paths, const SourceOptions& source, Complaints& complaints);
 
 /// What analyze and explain begin with: options, where the reports go, inputs. Nothing is read before the options are sound.
 struct Opened {
@@ -46,7 +48,7 @@ void say_what_was_found(const std::vector<InputSummary>& inputs, const std::vect
 /// Says `diagnostic` as the last word; its exit code.
 [[nodiscard]] int give_up(const Diagnostic& diagnostic, int code, Complaints& complaints);
 
-/// 3 when an error was said (with `strict`, a warning or an unknown instruction too), else 0.
+/// 3 when an error was said (4 when it was an outside tool's) (with `strict`, a warning or an unknown instruction too), else 0.
 [[nodiscard]] int exit_code(const Complaints& complaints, bool strict, bool unknown_instructions);
 
 }  // namespace flipflop::cli

@@ -41,14 +41,15 @@ private:
 
     [[nodiscard]] Answer breaches() const {
         if (c_.breach.what.empty()) return {};
-        if (r_.breach.rule == c_.breach.rule && r_.breach.op == c_.breach.op)
+        if (r_.breach.rule == c_.breach.rule && (subject_.other || r_.breach.op == c_.breach.op))
             return SafetyVerdict{std::nullopt, c_.breach.what + ", in the reference launch too"};
         return SafetyVerdict{false, c_.breach.what};
     }
 
     [[nodiscard]] std::string line(u32 memory) const {
-        const MemoryOp& m = subject_.program.memory[memory];
-        return line_of(subject_.program, m.function, m.instruction);
+        const Program& program = subject_.other ? *subject_.other : subject_.program;
+        const MemoryOp& m = program.memory[memory];
+        return line_of(program, m.function, m.instruction);
     }
 
     [[nodiscard]] Answer races() const {
@@ -58,10 +59,12 @@ private:
                 const bool known = std::any_of(r_.races.begin(), r_.races.end(), [&](const Race& o) {
                     return o.first == race.first && o.second == race.second && o.same_warp == race.same_warp;
                 });
-                if (known) continue;
+                if (known && !subject_.other) continue;
                 const std::string where = race.first == race.second ? line(race.first) : line(race.first) + " and " + line(race.second);
                 const std::string why = "two threads touch the same shared memory without a barrier between (" + where + ")";
                 if (!certain) return SafetyVerdict{std::nullopt, why + ", if both run"};
+                // Whether it is the reference's own race in other code, nobody can tell.
+                if (subject_.other && !r_.races.empty()) return SafetyVerdict{std::nullopt, why + ", and the reference has such places too"};
                 return mismatch(why);
             }
         return {};

@@ -12,6 +12,8 @@ struct SafetySubject {
     const Launch& reference;
     bool assumed{};                          ///< the reference is nobody's launch: a mismatch says nothing
     u64 limit{};                             ///< store executions that may be listed
+    /// The candidate's, where it is other code than the reference's (a variant): operations have no common numbers then.
+    const Program* other{};
 };
 
 [[nodiscard]] SafetyVerdict compare_launches(const SafetySubject& subject, const LaunchRecord& reference, const LaunchRecord& candidate);

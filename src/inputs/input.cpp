@@ -12,6 +12,7 @@
 #include "inputs/collector.hpp"
 #include "inputs/directory.hpp"
 #include "inputs/file.hpp"
+#include "inputs/source_input.hpp"
 #include "inputs/sniff.hpp"
 #include "inputs/triton.hpp"
 
@@ -129,6 +130,13 @@ Result<Input> read_bytes(std::string_view bytes, const std::string& path, const 
     return input;
 }
 
+/// What was named by itself: source is compiled where that is allowed.
+Result<Input> read_named(std::string_view bytes, const std::string& path, const ReadOptions& options) {
+    if (options.source)
+        if (const auto kind = source_kind(sniff(bytes))) return read_source(bytes, path, *kind, options);
+    return read_bytes(bytes, path, options);
+}
+
 /// In a directory only what holds PTX counts; that the rest is something else is no complaint.
 bool passes_over(const Diagnostic& error, const std::string& path) {
     static constexpr std::string_view kOtherKinds[]{"FF0802", "FF0805", "FF0806", "FF0809", "FF0810", "FF0811", "FF0812", "FF0813"};
@@ -193,7 +201,7 @@ std::string_view to_string(InputKind kind) {
 }
 
 Result<Input> read_input_bytes(std::string_view bytes, const std::string& name, const ReadOptions& options) {
-    return read_bytes(bytes, name, options);
+    return read_named(bytes, name, options);
 }
 
 Result<std::vector<Input>> read_input(const std::string& path, const ReadOptions& options) {
@@ -201,7 +209,7 @@ Result<std::vector<Input>> read_input(const std::string& path, const ReadOptions
     if (path != "-" && fs::is_directory(path, ignored)) return read_directory(path, options);
     const auto file = FileBytes::open(path, options.limits);
     if (!file) return tl::unexpected(file.error());
-    auto input = read_bytes(file->view(), path, options);
+    auto input = read_named(file->view(), path, options);
     if (!input) return tl::unexpected(std::move(input.error()));
     std::vector<Input> inputs;
     inputs.push_back(std::move(*input));

@@ -126,6 +126,7 @@ KernelCode analyse_kernel(const ptx::Module& module, std::uint32_t entry) {
     if (facts.instructions > 0) facts.mix.unknown_share = static_cast<double>(unknown) / facts.instructions;
     facts.fingerprint = code_fingerprint(module, tree);
     list_accesses(module, tree, code);
+    for (const FunctionCode& function : code.functions) settle_tensor_bytes(function, facts.accesses);
     list_loops(module, code);
     facts.resources.complete = !incomplete;
     collect_resources(module, functions, facts);

@@ -45,10 +45,13 @@ void describe_parameters(const ptx::Module& module, KernelCode& code) {
         address_ids |= flow.address_ids;
     }
     const unsigned axes = (address_ids | (address_ids >> 3)) & 7U;
-    if (code.facts.grid_barrier && axes != 0) code.facts.dimensions = std::bit_width(axes);
+    if (code.facts.grid_barrier && axes != 0) code.facts.dimensions = code.facts.block_dimensions = std::bit_width(axes);
     const ptx::Function& entry = *code.functions[0].ir.function;
     std::vector<ParameterFacts> result;
     for (std::uint32_t p = 0; p < entry.parameters.size(); ++p) result.push_back(describe(module.symbol(entry.parameters[p]), p));
+    const auto named = module.parameter_names.find(entry.name);
+    if (named != module.parameter_names.end() && named->second.size() == result.size())
+        for (ParameterFacts& p : result) p.source_name = named->second[p.index];
     for (Slot& slot : known[&entry]) {
         ParameterFacts& p = result[slot.parameter];
         if (slot.is_pointer && p.kind == ParameterKind::scalar) p.kind = ParameterKind::pointer;

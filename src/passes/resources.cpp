@@ -138,7 +138,9 @@ void collect_resources(const ptx::Module& module, const std::vector<const ptx::F
                 if (o.kind != OperandKind::special) return;
                 const auto special = static_cast<Special>(o.index);
                 facts.dimensions = std::max(facts.dimensions, axis_of(special) + 1);
+                if (special <= Special::ntid_z) facts.block_dimensions = std::max(facts.block_dimensions, axis_of(special) + 1);
                 facts.uses_cluster |= is_cluster(special);
+                facts.reads_grid_size |= special >= Special::nctaid_x && special <= Special::nctaid_z;
                 grid_workspace |= special == Special::envreg;
             });
             if (is_block_barrier(form.opcode)) barriers.see(form, module.operands_of(i));

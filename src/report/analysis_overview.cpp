@@ -28,7 +28,6 @@ struct Line {
 };
 
 std::string safe_text(const Line& line) {
-    if (line.config == nullptr) { return ""; }
     return !line.config->safe ? "unverified" : *line.config->safe ? "safe" : "unsafe";
 }
 
@@ -42,10 +41,8 @@ void add_columns(Table& table) {
     table.column("same result");
 }
 
+/// Of a line with a configuration.
 std::vector<std::string> cells_of(const Line& line) {
-    if (line.config == nullptr) {
-        return {"-", printable(line.result->no_recommendation.empty() ? "nothing can launch" : line.result->no_recommendation)};
-    }
     const Prediction& p = *line.config->predicted;
     return {dim_text(line.config->block),
             time_with_interval(p.time.total.value, p.time.interval),
@@ -53,9 +50,11 @@ std::vector<std::string> cells_of(const Line& line) {
             percent(line.config->occupancy.fraction), printable(p.time.bound_by), safe_text(line)};
 }
 
-/// "17 boards cannot: the PTX is newer than the GPU: A, B, ...": one paragraph a reason.
-std::string unable_text(const std::vector<Line>& lines, const TextStyle& style) {
-    struct Group { std::string reason, boards; std::size_t count{}; };
+std::string board_of(const Line& line) { return printable(line.result->profile.name.empty() ? line.result->gpu : line.result->profile.name); }
+
+/// "17 cannot: the PTX is newer than the GPU: A, B, ...": one paragraph a reason, with the names of what cannot.
+std::string unable_text(const std::vector<Line>& lines, const TextStyle& style, std::string (*name)(const Line&)) {
+    struct Group { std::string reason, names; std::size_t count{}; };
     std::vector<Group> groups;
     for (const Line& line : lines) {
         if (line.config != nullptr) { continue; }
@@ -63,11 +62,11 @@ std::string unable_text(const std::vector<Line>& lines, const TextStyle& style) 
         reason.resize(std::min(reason.size(), reason.find(';')));  // what follows differs from board to board
         auto found = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.reason == reason; });
         if (found == groups.end()) { found = groups.insert(groups.end(), Group{reason, {}, 0}); }
-        found->boards += (found->count++ ? ", " : "") + printable(line.result->profile.name.empty() ? line.result->gpu : line.result->profile.name);
+        found->names += (found->count++ ? ", " : "") + name(line);
     }
     std::string out;
     for (const Group& group : groups) {
-        out += paint(wrap(fmt::format("  {} cannot: {}: {}", group.count, group.reason, group.boards), style.width, 4), Mark::dim, style.color) + "\n";
+        out += paint(wrap(fmt::format("  {} cannot: {}: {}", group.count, group.reason, group.names), style.width, 4), Mark::dim, style.color) + "\n";
     }
     return out;
 }
@@ -99,17 +98,20 @@ std::string overview_text(const Analysis& analysis, const TextStyle& style) {
     table.column("kernel");
     table.column("id");
     table.column(one_board ? "" : "gpu");
+    table.column("case");
     add_columns(table);
     const std::size_t room = style.width > 120 ? style.width - 84 : 36;
     for (const Line& line : lines) {
-        std::vector<std::string> cells{brief_name(line.kernel->facts, room), "#" + printable(line.kernel->facts.id),
-                                       one_board ? "" : printable(line.result->gpu)};
+        if (line.config == nullptr) { continue; }
+        std::vector<std::string> cells{fitting_name(line.kernel->facts, room), "#" + printable(line.kernel->facts.id),
+                                       one_board ? "" : printable(line.result->gpu), printable(line.result->case_name)};
         for (std::string& cell : cells_of(line)) { cells.push_back(std::move(cell)); }
-        table.row(std::move(cells), line.config == nullptr ? Mark::dim : Mark::plain);
+        table.row(std::move(cells));
     }
     std::string out = fmt::format("{} kernels{}, each at its recommended launch, longest first (one of them in full: --kernel '#ID')\n",
                                   analysis.kernels.size(), one_board && !lines.empty() ? " on " + printable(lines.front().result->gpu) : "");
-    out += table.text(2, style.color);
+    if (predicted > 0) { out += table.text(2, style.color); }
+    out += unable_text(lines, style, [](const Line& line) { return fitting_name(line.kernel->facts, 60); });
     out += fmt::format("  total of one launch each: {}", time_text(total_us));
     if (with_energy > 0) { out += fmt::format(", {}{}", energy_text(total_mj), with_energy < predicted ? fmt::format(" ({} of {} known)", with_energy, predicted) : ""); }
     if (predicted < lines.size()) { out += fmt::format("; {} of {} not predicted", lines.size() - predicted, lines.size()); }
@@ -131,14 +133,13 @@ std::string boards_text(const KernelAnalysis& kernel, const TextStyle& style) {
     add_columns(table);
     for (const Line& line : lines) {
         if (line.config == nullptr) { continue; }
-        std::vector<std::string> cells{printable(line.result->profile.name.empty() ? line.result->gpu : line.result->profile.name),
-                                       printable(line.result->case_name)};
+        std::vector<std::string> cells{board_of(line), printable(line.result->case_name)};
         for (std::string& cell : cells_of(line)) { cells.push_back(std::move(cell)); }
         table.row(std::move(cells));
     }
     return paint(kernel_name(kernel.facts), Mark::strong, style.color) +
            fmt::format("\n{} results, each at its recommended launch, fastest first (each in full: --detail full)\n", lines.size()) +
-           table.text(2, style.color) + unable_text(lines, style);
+           table.text(2, style.color) + unable_text(lines, style, board_of);
 }
 
 }  // namespace flipflop::report

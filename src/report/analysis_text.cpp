@@ -51,7 +51,7 @@ std::string header(const KernelFacts& facts, const KernelResult& result, const A
     const std::string board = board_text(result);
     const std::size_t board_width = display_width(board);
     const std::size_t room = style.width > board_width + 22 ? style.width - board_width - 2 : 20;
-    const std::string name = elide(kernel_name(facts), room);
+    const std::string name = fitting_name(facts, room);
     const std::size_t gap = std::max<std::size_t>(2, style.width > board_width + display_width(name) ? style.width - board_width - display_width(name) : 2);
     std::string out = paint(name, Mark::strong, style.color) + std::string(gap, ' ') + board + "\n";
 
@@ -103,7 +103,10 @@ std::string headline(const KernelResult& result, const TextStyle& style) {
     return out + wrap(prediction, style.width, 0) + "\n";
 }
 
-std::string safe_word(const ConfigResult& config) { return !config.safe ? "unverified" : *config.safe ? "safe" : "unsafe"; }
+/// Without a verdict and without a reason nobody has asked: what is far from being kept is not judged.
+std::string safe_word(const ConfigResult& config) {
+    return !config.safe ? config.safe_reason.empty() ? "not checked" : "unverified" : *config.safe ? "safe" : "unsafe";
+}
 
 /// Which columns a table of configurations needs.
 struct Columns {
@@ -238,8 +241,11 @@ std::string searched_table(const KernelResult& result, const TextStyle& style) {
     return out;
 }
 
-std::string gain_text(const Gain& gain, std::string_view who, const Dim3& recommended) {
+std::string gain_text(const Gain& gain, std::string_view who, const Dim3& recommended, const KernelResult& result) {
     if (gain.block == recommended) { return fmt::format("{} ({}): the same block", dim_text(gain.block), who); }
+    for (const ConfigResult& config : result.configs) {
+        if (config.block == gain.block && config.safe == std::optional(false)) { return fmt::format("{} ({}): no comparison, it does not compute the same", dim_text(gain.block), who); }
+    }
     std::string text = change_text(gain.time_ratio, gain.time_ratio_low, gain.time_ratio_high, "time");
     if (gain.energy_ratio && gain.energy_ratio_low && gain.energy_ratio_high) {
         text += ", " + change_text(*gain.energy_ratio, *gain.energy_ratio_low, *gain.energy_ratio_high, "energy");
@@ -269,8 +275,8 @@ std::string recommendation_text(const KernelFacts& facts, const KernelResult& re
         out += labelled(label, with_short_parameters(text, facts), style);
         label = "";
     };
-    if (r.over_current) { row(gain_text(*r.over_current, "today's launch", r.block)); }
-    if (r.over_heuristic) { row(gain_text(*r.over_heuristic, "the occupancy heuristic", r.block)); }
+    if (r.over_current) { row(gain_text(*r.over_current, "today's launch", r.block, result)); }
+    if (r.over_heuristic) { row(gain_text(*r.over_heuristic, "the occupancy heuristic", r.block, result)); }
     if (!result.reblocking.reason.empty()) {
         label = result.reblocking.verdict;
         row(result.reblocking.reason);
@@ -325,7 +331,7 @@ std::string assumptions_text(const KernelFacts& facts, const KernelResult& resul
         }
     }
     std::string out;
-    if (!first.empty()) { out += "Give these first: they are assumed, and could change the answer\n"; }
+    if (!first.empty()) { out += "Give these first: they are assumed, and could change the answer (--arg NAME=VALUE, --work, ...)\n"; }
     const std::size_t shown = style.full_detail ? first.size() : std::min(first.size(), kBriefLines);
     for (std::size_t i = 0; i < shown; ++i) {
         const std::string gap(widest + 2 - std::min(widest, display_width(first[i].what)), ' ');
@@ -341,6 +347,7 @@ std::string findings_text(const KernelResult& result, const TextStyle& style) {
     std::size_t shown = 0;
     const std::size_t limit = style.findings || style.full_detail ? result.findings.size() : 3;
     std::size_t spoken = 0;
+    std::set<std::string> helped;    // the same advice is given once
     for (std::size_t i = 0; i < result.findings.size() && shown < limit; ++i, ++shown) {
         const Finding& finding = result.findings[i];
         // An unrolled loop says the same of each copy: once is enough.
@@ -362,7 +369,7 @@ std::string findings_text(const KernelResult& result, const TextStyle& style) {
         if (alike > 1) { line += ")"; }
         const Mark mark = finding.severity == Severity::error ? Mark::bad : finding.severity == Severity::warning ? Mark::warning : Mark::dim;
         out += paint(wrap("  " + line, style.width, 8), mark, style.color) + "\n";
-        if (!finding.help.empty()) { out += wrap("        " + printable(finding.help), style.width, 8) + "\n"; }
+        if (!finding.help.empty() && helped.insert(finding.help).second) { out += wrap("        " + printable(finding.help), style.width, 8) + "\n"; }
     }
     if (out.empty()) { return {}; }
     const std::size_t more = result.findings.size() - spoken;

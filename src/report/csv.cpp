@@ -1,52 +1,11 @@
 // analyze as CSV (RFC 4180): one row a configuration, empty where a value is not known.
-#include <array>
-#include <charconv>
-#include <cmath>
-
 #include "flipflop/report.hpp"
-#include "report/json_writer.hpp"
+#include "report/csv_row.hpp"
 
 namespace flipflop {
 namespace {
 
-class Row {
-public:
-    Row& text(std::string_view content) {
-        separate();
-        // A leading =, +, - or @ is a formula to a spreadsheet; names from an input must not become one.
-        const bool formula = !content.empty() && std::string_view("=+-@").find(content.front()) != std::string_view::npos;
-        if (!formula && content.find_first_of("\",\r\n") == std::string_view::npos) {
-            line_ += report::valid_utf8(content);
-            return *this;
-        }
-        line_ += '"';
-        if (formula) { line_ += '\''; }
-        for (const char c : report::valid_utf8(content)) {
-            if (c == '"') { line_ += '"'; }
-            line_ += c;
-        }
-        line_ += '"';
-        return *this;
-    }
-    Row& number(const std::optional<double>& value) {
-        separate();
-        if (!value || !std::isfinite(*value)) { return *this; }
-        std::array<char, 32> digits{};
-        const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), *value);
-        line_.append(digits.data(), end.ptr);
-        return *this;
-    }
-    Row& truth(const std::optional<bool>& value) { return text(!value ? "" : *value ? "true" : "false"); }
-    [[nodiscard]] std::string finish() && { return std::move(line_) + "\n"; }
-
-private:
-    void separate() {
-        if (!first_) { line_ += ','; }
-        first_ = false;
-    }
-    std::string line_;
-    bool first_{true};
-};
+using Row = report::CsvRow;
 
 constexpr std::string_view kHeader =
     "kernel,id,module,gpu,case,block_x,block_y,block_z,grid_x,grid_y,grid_z,dynamic_shared_bytes,clock_mhz,power_limit_w,"

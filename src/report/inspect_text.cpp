@@ -19,11 +19,11 @@ std::string instructions_text(std::uint64_t instructions, std::uint64_t unknown)
 }
 
 /// "address base (lines 57, 61), guard (line 33)": each use once, with the lines where it is.
-std::string uses_text(const ParameterFacts& parameter) {
+std::string uses_text(const std::vector<ParameterUse>& all, int guard_axis) {
     constexpr std::size_t kLines = 4;
     struct Use { std::string what; std::vector<std::uint32_t> lines; };
     std::vector<Use> uses;
-    for (const ParameterUse& use : parameter.uses) {
+    for (const ParameterUse& use : all) {
         auto found = std::find_if(uses.begin(), uses.end(), [&](const Use& u) { return u.what == use.what; });
         if (found == uses.end()) { found = uses.insert(uses.end(), Use{use.what, {}}); }
         if (std::find(found->lines.begin(), found->lines.end(), use.ptx_line) == found->lines.end()) { found->lines.push_back(use.ptx_line); }
@@ -31,22 +31,12 @@ std::string uses_text(const ParameterFacts& parameter) {
     std::string out;
     for (const Use& use : uses) {
         out += (out.empty() ? "" : ", ") + printable(use.what);
-        if (parameter.guard_axis >= 0 && use.what == "guard") { out += fmt::format(" of {}", "xyz"[std::min(parameter.guard_axis, 2)]); }
+        if (guard_axis >= 0 && use.what == "guard") { out += fmt::format(" of {}", "xyz"[std::min(guard_axis, 2)]); }
         std::string lines;
         for (std::size_t i = 0; i < std::min(use.lines.size(), kLines); ++i) { lines += fmt::format("{}{}", i ? ", " : "", use.lines[i]); }
         out += fmt::format(" ({} {}{})", use.lines.size() > 1 ? "lines" : "line", lines, use.lines.size() > kLines ? ", ..." : "");
     }
     return out.empty() ? "not used" : out;
-}
-
-std::string fields_text(const ParameterFacts& parameter) {
-    if (parameter.kind != ParameterKind::aggregate) { return {}; }
-    std::string out;
-    for (const ParameterField& field : parameter.fields) {
-        out += fmt::format("{}+{}:{}{}", out.empty() ? "" : " ", field.offset, printable(field.type),
-                           field.kind == ParameterKind::pointer ? " (pointer)" : "");
-    }
-    return out.empty() ? "nothing of it is read" : "reads " + out;
 }
 
 std::string parameters_text(const KernelFacts& facts, const TextStyle& style) {
@@ -56,10 +46,17 @@ std::string parameters_text(const KernelFacts& facts, const TextStyle& style) {
     for (const char* header : {"parameter", "name", "type", "kind", "used as"}) { table.column(header); }
     constexpr std::string_view kinds[] = {"pointer", "scalar", "struct"};
     for (const ParameterFacts& parameter : facts.parameters) {
-        const std::string fields = fields_text(parameter);
+        const bool aggregate = parameter.kind == ParameterKind::aggregate;
+        const std::string uses = uses_text(parameter.uses, parameter.guard_axis);
         table.row({std::to_string(parameter.index), printable(parameter.short_name.empty() ? parameter.name : parameter.short_name),
                    printable(parameter.source_name), printable(parameter.type), std::string(kinds[static_cast<std::size_t>(parameter.kind)]),
-                   fields.empty() ? uses_text(parameter) : fields + "; " + uses_text(parameter)});
+                   !aggregate ? uses : parameter.fields.empty() ? "nothing of it is read" : "reads"});
+        if (!aggregate) { continue; }
+        // Each field as --arg takes it: PARAM+OFFSET:TYPE=VALUE.
+        for (const ParameterField& field : parameter.fields) {
+            table.row({"", fmt::format("+{}:{}", field.offset, printable(field.type)), "", printable(field.type), std::string(kinds[static_cast<std::size_t>(field.kind)]),
+                       uses_text(field.uses, field.guard_axis)});
+        }
     }
     return table.text(2, style.color);
 }
@@ -163,7 +160,7 @@ std::string input_text(const InspectedInput& input) {
         line += fmt::format(", {}-bit, {}, {}", module.address_size, bytes_text(static_cast<double>(module.bytes)), counted(module.kernels.size(), "kernel"));
         if (!module.functions.empty()) { line += ", " + counted(module.functions.size(), "function"); }
         line += ", " + instructions_text(module.instructions, module.unknown_instructions);
-        line += module.line_table ? ", source lines known" : ", no source lines";
+        line += module.line_table ? ", source lines known" : ", no source lines (nvcc -lineinfo writes them)";
         out += line + "\n";
     }
     for (const CubinEntry& cubin : input.cubins) {

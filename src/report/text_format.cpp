@@ -273,6 +273,25 @@ std::string brief_name(const KernelFacts& facts, std::size_t width) {
     return elide(facts.short_name.empty() ? kernel_name(facts) : printable(facts.short_name), width);
 }
 
+std::string fitting_name(const KernelFacts& facts, std::size_t width) {
+    const std::string whole = kernel_name(facts);
+    if (display_width(whole) <= width) { return whole; }
+    // "void ns::k<float, 2>(float*, int)": from the last space outside of brackets to the parameters.
+    std::size_t begin = 0, end = whole.size();
+    int depth = 0;
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+        const char c = whole[i];
+        if (depth == 0 && c == ' ') { begin = i + 1; }
+        if (depth == 0 && c == '(' && i > begin && whole[i - 1] != ':') {
+            end = i;
+            break;
+        }
+        depth += (c == '(' || c == '<') - (c == ')' || c == '>');
+    }
+    const std::string bare = whole.substr(begin, end - begin);
+    return !bare.empty() && display_width(bare) <= width ? bare : brief_name(facts, width);
+}
+
 std::string delta_text(const Reason& reason) {
     const auto sign = [](double value) { return value < 0 ? "- " : "+ "; };
     std::string text = reason.delta_us ? sign(*reason.delta_us) + time_text(std::abs(*reason.delta_us), 2) : "";

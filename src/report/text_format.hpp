@@ -70,6 +70,8 @@ struct Unit {
 
 /// For one line a kernel: "ns::scale<...>", without types and parameters; its id tells instances apart.
 [[nodiscard]] std::string brief_name(const KernelFacts& facts, std::size_t width);
+/// As much of the name as fits: with return type and parameters, without them, else brief.
+[[nodiscard]] std::string fitting_name(const KernelFacts& facts, std::size_t width);
 
 /// "- 61 µs, - 32 mJ".
 [[nodiscard]] std::string delta_text(const Reason& reason);

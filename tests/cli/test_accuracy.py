@@ -101,6 +101,36 @@ class Validate(unittest.TestCase):
         self.assertLessEqual(overall["spearman"]["low"], overall["spearman"]["mean"])
 
 
+class Accuracy(unittest.TestCase):
+    def test_the_card_is_the_file(self):
+        done = run("accuracy", "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(os.path.join(SOURCE, "docs", "accuracy.json")) as file:
+            self.assertEqual(done.stdout, file.read())
+        check(self, "accuracy", json.loads(done.stdout))
+
+    def test_text_names_what_is_not_reached(self):
+        card = json.loads(run("accuracy", "--format", "json").stdout)
+        text = run("accuracy").stdout
+        for row in card["figures"]["leave_one_kernel_out"]:
+            line = next(line for line in text.splitlines() if line.startswith(row["figure"]))
+            self.assertEqual("not reached" in line, not row["met"])
+            beyond = row["value"] >= row["must"] if row["higher_is_better"] else row["value"] <= row["must"]
+            self.assertEqual(row["met"], beyond)
+
+    def test_the_page_shows_the_card(self):
+        """docs/accuracy.md and docs/accuracy.json are written together: every figure of the card stands on the page."""
+        with open(os.path.join(SOURCE, "docs", "accuracy.md")) as file:
+            page = file.read()
+        card = json.loads(run("accuracy", "--format", "json").stdout)
+        for row in card["figures"]["leave_one_kernel_out"]:
+            correlation = "correlation" in row["figure"] or "same" in row["figure"]
+            value = f"{row['value']:.3f}" if correlation else f"{row['value'] * 100:.1f} %"
+            self.assertIn(f"| {row['figure']} |", page)
+            self.assertIn(f"**{value}**", page)
+        self.assertEqual(sum(line.startswith("| streams_") for line in page.splitlines()), sum(s["family"] == "streams" for s in card["sets"]))
+
+
 if __name__ == "__main__":
     names = [name for name in sys.argv[1:] if not name.startswith("-")]
     unittest.main(argv=[sys.argv[0], *names], verbosity=1)

@@ -477,6 +477,16 @@ class Inspect(Case):
         self.assertEqual([p["kind"] for p in parameters], ["pointer", "pointer", "scalar", "scalar"])
         self.assertIn("guard", [u["what"] for u in parameters[3]["uses"]])
 
+    def test_a_field_stands_as_arg_takes_it(self):
+        path = os.path.join("examples", "blend_persistent.ptx")
+        out = run("inspect", path, cwd=SOURCE).out
+        row = next(line for line in out.split("\n") if "+8:u32" in line)
+        self.assertIn("loop bound", row)
+        self.assertLessEqual(max(len(line) for line in out.split("\n")), 120)
+        done = run("analyze", path, "--gpu", "a100", "--arg", "2+8:u32=640", "--arg", "2+12:u32=480", "--ptxas", "off", "--format", "json", cwd=SOURCE)
+        parameters = json.loads(done.out)["kernels"][0]["parameters"]
+        self.assertIn("+8:u32=640", parameters[2]["value"])
+
     def test_two_modules_in_one_file(self):
         path = self.file("two.ptx", AXPY + AXPY.replace("axpy", "second"))
         report = json.loads(run("inspect", path, "--format", "json").out)
@@ -586,10 +596,9 @@ class Hostile(Case):
     def test_lines_that_end_in_carriage_returns(self):
         self.expect(3, "inspect", self.file("cr.ptx", AXPY.replace("\n", "\r")), says=("carriage return alone", "tr '\\r' '\\n'"))
 
-    def test_advice_that_would_overwrite_the_input(self):
+    def test_llvm_ir_where_no_llc_is(self):
         path = self.file("kernel.ptx", "; ModuleID = 'x'\ntarget triple = \"nvptx64-nvidia-cuda\"\n")
-        done = self.expect(3, "inspect", path, says="LLVM IR")
-        self.assertIn("-o kernel.new.ptx", done.err)
+        self.expect(4, "inspect", path, env={"PATH": self.folder.name}, says=("FF0610", "needs llc"))
 
     def test_a_ptxas_that_is_none_is_told(self):
         tools = os.path.join(self.folder.name, "bin")

@@ -319,10 +319,10 @@ class BadLaunches(LaunchCase):
         self.wrong('[[kernel]]\nmatch = "pack"\n[kernel.args]\n0 = "missing.bin"\n', "missing.bin", line=4, path=pack)
         self.file("long.bin", bytes(100))
         self.wrong('[[kernel]]\nmatch = "pack"\n[kernel.args]\n0 = "long.bin"\n', "more than the 24 bytes", line=4, path=pack)
-        self.wrong('[[kernel]]\nmatch = "axpy"\nparams = ["x", "y", "a", "n"]\nargs = {n = 5, 3 = 6}\n', "gives parameter axpy_param_3 too", line=4)
+        self.wrong('[[kernel]]\nmatch = "axpy"\nparams = ["x", "y", "a", "n"]\nargs = {n = 5, 3 = 6}\n', "gives parameter axpy_param_3 already", line=4)
         done = self.expect(2, "analyze", self.axpy, "--gpu", "a100", "--arg", "3=5", "--arg", "3=6", says="given twice")
         self.assertIn("--arg", done.err)
-        self.expect(2, "analyze", self.axpy, "--gpu", "a100", "--ptxas", "off", "--arg", "3=5", "--arg", "param_3=6", says="gives parameter axpy_param_3 too")
+        self.expect(2, "analyze", self.axpy, "--gpu", "a100", "--ptxas", "off", "--arg", "3=5", "--arg", "param_3=6", says="gives parameter axpy_param_3 already")
 
     def test_data(self):
         self.wrong('[[kernel]]\nmatch = "axpy"\ndata = {0 = "nowhere.npy"}\n', "cannot read", "nowhere.npy", line=3)

@@ -104,6 +104,48 @@ TEST_CASE("a search ranks, keeps little, and recommends what it ranks first", "[
     CHECK(std::count_if(r.configs.begin(), r.configs.end(), [](const ConfigResult& c) { return c.is_heuristic; }) == 1);
 }
 
+TEST_CASE("an axis that only blocks have is none of a block's", "[advise][analyze]") {
+    // Rows by %ctaid.y, columns by %tid.x: the block stays flat, the work is two-dimensional.
+    std::string text = copy_kernel("");
+    text.replace(text.find("mov.u32 %r4, %tid.x;"), 20, "mov.u32 %r4, %ctaid.y; mad.lo.s32 %r2, %r2, 16, %r4; mov.u32 %r4, %tid.x;");
+    const auto analysis = analyze(from_text(text), plain());
+    REQUIRE(analysis);
+    const KernelResult& result = only(*analysis);
+    REQUIRE(result.recommendation);
+    CHECK(result.space.candidates == 32);
+    for (const ConfigResult& config : result.configs) CHECK((config.block.y == 1 && config.grid.y == 1024));
+}
+
+TEST_CASE("lanes that lie apart re-read nothing; lanes that read the same row do", "[advise][analyze]") {
+    const auto finds = [](const std::string& multiply, const std::string& loads) {
+        std::string text = copy_kernel("");
+        text.replace(text.find("mul.wide.s32 %rd5, %r5, 4;"), 26, multiply);
+        text.replace(text.find("ld.global.f32 %f1, [%rd6];"), 26, loads);
+        AnalyzeOptions options = plain();
+        options.launch.blocks = {{256, 1, 1}};
+        const auto analysis = analyze(from_text(text), options);
+        REQUIRE(analysis);
+        const auto& findings = only(*analysis).findings;
+        return std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.rule == "FF104"; });
+    };
+    std::string row;
+    for (int i = 0; i < 16; ++i) row += "ld.global.f32 %f1, [%rd6+" + std::to_string(4 * i) + "];\n";
+    CHECK_FALSE(finds("mul.wide.s32 %rd5, %r5, 64;", row));                       // each thread its own 64 bytes: 32 sectors a request, 16 times
+    CHECK(finds("mul.wide.s32 %rd5, %r5, 4;", row));                              // each byte by 16 threads
+}
+
+TEST_CASE("what nobody knows of the data is among what is to be given", "[advise][analyze]") {
+    std::string text = copy_kernel("");
+    text.replace(text.find("ld.global.f32 %f1, [%rd6];"), 26, "ld.global.u32 %r2, [%rd6]; mul.wide.s32 %rd5, %r2, 4; add.s64 %rd5, %rd4, %rd5; ld.global.f32 %f1, [%rd5];");
+    const auto analysis = analyze(from_text(text), plain());
+    REQUIRE(analysis);
+    const auto& all = only(*analysis).assumptions;
+    const auto found = std::find_if(all.begin(), all.end(), [](const Assumption& a) { return a.name == "addresses from data"; });
+    REQUIRE(found != all.end());
+    CHECK(found->value == "1 access");
+    CHECK(found->could_change);
+}
+
 TEST_CASE("named blocks stand in their order, whatever they are", "[advise][analyze]") {
     AnalyzeOptions options = plain();
     options.launch.blocks = {{512, 1, 1}, {2048, 1, 1}, {100, 1, 1}, {512, 1, 1}, {1, 1, 128}};
@@ -165,6 +207,9 @@ TEST_CASE("what the user got wrong is said, with the contract's ids", "[advise][
     CHECK(with([](auto& o) { o.launch.grid_expression[0] = "gpu.sm"; }) == "FF0742");
     CHECK(with([](auto& o) { o.launch.dynamic_smem = "16 *"; }) == "FF0741");
     CHECK(with([](auto& o) { o.launch.trips = {"L99=4"}; }) == "FF0731");
+    CHECK(with([](auto& o) { o.launch.taken = {"nowhere.cu:3=0.5"}; }) == "FF0731");
+    CHECK(with([](auto& o) { o.launch.args = {"2=100", "2=200"}; }) == "FF0711");
+    CHECK(with([](auto& o) { o.launch.args = {"2=100", "param_2=200"}; }) == "FF0711");
     CHECK(with([](auto& o) { o.clocks_mhz = {-1}; }) == "FF0754");
     CHECK(with([](auto& o) { o.sms = 1000; }) == "FF0757");
     CHECK(with([](auto& o) { o.launch.current_grid = Dim3{4, 1, 1}; }) == "FF0751");

@@ -207,6 +207,7 @@ TEST_CASE("resources, bounds and shape", "[passes]") {
     CHECK(f.resources.barriers == 3u);
     CHECK(f.has_named_barriers);
     CHECK(f.dimensions == 3);
+    CHECK(f.block_dimensions == 1);   // %ctaid.z alone: no thread of a block is told from another by z
     CHECK(f.uses_cluster);
     CHECK(!f.grid_barrier);
     CHECK(f.bounds.max_threads == 256u);
@@ -233,7 +234,7 @@ TEST_CASE("a grid barrier of cooperative groups does not make a kernel three-dim
     CHECK(f.grid_barrier);
     CHECK(f.dimensions == 1);
     const KernelFacts plain = kernel(".param .u64 a", "ld.param.u64 %rd1, [a]; mov.u32 %r1, %tid.z; st.global.u32 [%rd1], %r1;").analyse().facts;
-    CHECK((!plain.grid_barrier && plain.dimensions == 3));
+    CHECK((!plain.grid_barrier && plain.dimensions == 3 && plain.block_dimensions == 3));
 }
 
 TEST_CASE("names", "[passes]") {

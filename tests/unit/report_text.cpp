@@ -104,7 +104,7 @@ Memory at 16,16, costliest first
   transpose.cu:9  st.global           4   524,288     32       16      4  strided 16384 B
   transpose.cu:9  ld.global           4   524,288     32        4      4  coalesced
 
-Give these first: they are assumed, and could change the answer
+Give these first: they are assumed, and could change the answer (--arg NAME=VALUE, --work, ...)
   param_1 = 4096  compared with the global index in x
 Assumed too: pointers = distinct.
 
@@ -168,7 +168,7 @@ TEST_CASE("more than ten kernels are one sorted line each, with totals", "[repor
         analysis.kernels.push_back(analysis.kernels[0]);
         Prediction& p = *analysis.kernels.back().results[0].configs[0].predicted;
         p = sample::prediction(100.0 * (i + 1), 148, "l2");
-        analysis.kernels.back().facts.short_name = "k" + std::to_string(i);
+        analysis.kernels.back().facts.short_name = analysis.kernels.back().facts.demangled = "k" + std::to_string(i);
     }
     const std::string text = text_report(analysis, {});
     CHECK(text.starts_with("11 kernels on a100-pcie-40gb"));
@@ -218,4 +218,16 @@ transpose_naive(float*, float const*, int, int)  #7c1e
     report.summary.kernels = 0;
     report.inputs[0].modules[0].kernels.clear();
     CHECK(text_report(report, {}).find("No kernel") != std::string::npos);
+}
+
+TEST_CASE("a kernel's name in the room there is", "[report]") {
+    KernelFacts facts;
+    facts.name = "_ZN2ns1kIfLi2EEEvPfi";
+    facts.demangled = "void ns::kernel<float, 2>(float*, int)";
+    facts.short_name = "kernel<...>";
+    CHECK(report::fitting_name(facts, 60) == facts.demangled);
+    CHECK(report::fitting_name(facts, 30) == "ns::kernel<float, 2>");
+    CHECK(report::fitting_name(facts, 15) == "kernel<...>");
+    facts.demangled = "(anonymous namespace)::kernel(std::pair<int, int>)";
+    CHECK(report::fitting_name(facts, 40) == "(anonymous namespace)::kernel");
 }

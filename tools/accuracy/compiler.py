@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 
@@ -64,7 +65,7 @@ class Compiler:
         if not path.exists():
             self.fresh += 1
             made = self.by_nvrtc(text, source, defines, capability) if self.nvrtc else self.by_nvcc(source, defines, capability)
-            partial = path.with_suffix(f".{os.getpid()}")
+            partial = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
             partial.write_text(made)
             partial.rename(path)
         return path
@@ -100,7 +101,7 @@ class Compiler:
             done = subprocess.run([self.ptxas, "-v", f"-arch=sm_{capability}", "-o", "/dev/null", str(ptx)], capture_output=True, text=True)
             if done.returncode:
                 return None
-            partial = path.with_suffix(f".{os.getpid()}")
+            partial = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
             partial.write_text(done.stderr)
             partial.rename(path)
         return path

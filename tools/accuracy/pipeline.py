@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from compiler import Compiler
@@ -21,7 +22,7 @@ class Driver:
         self.binary = Path(build) / "accuracy_driver"
         library = Path(build) / "libflipflop_core.a"
         source = Path(root) / "tools" / "accuracy_driver.cpp"
-        if os.environ.get("ACC_NOBUILD") is None and (not self.binary.exists() or self.binary.stat().st_mtime < max(library.stat().st_mtime, source.stat().st_mtime)):
+        if not self.binary.exists() or self.binary.stat().st_mtime < max(library.stat().st_mtime, source.stat().st_mtime):
             subprocess.run(["g++", "-std=c++20", "-O2", "-DFMT_SHARED", "-Iinclude", "-I.", "-Isrc", str(source), str(library), "-lfmt", "-llz4", "-lzstd", "-pthread", "-o", str(self.binary)],
                            check=True, cwd=root)
 
@@ -36,15 +37,22 @@ class Driver:
 
 def jobs_of(measured_set, rows, compiler, folder):
     """One job a launch; the targets of rows that share it ride together. Rows whose variant does not compile are told."""
-    jobs, failures = {}, []
-    for row in rows:
+    def compiled(row):
         try:
             ptx = compiler.ptx(measured_set.source, measured_set.macros(row), measured_set.capability)
+            return ptx, compiler.log(ptx, CAPABILITY[measured_set.gpu_of(row)])
         except RuntimeError as error:
-            failures.append((measured_set.key(row), str(error).splitlines()[0]))
+            return str(error).splitlines()[0], None
+    distinct = {str(sorted(measured_set.macros(row).items())): row for row in rows}
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:   # NVRTC and ptxas run outside the interpreter's lock
+        variants = dict(zip(distinct, pool.map(compiled, distinct.values())))
+    jobs, failures = {}, []
+    for row in rows:
+        ptx, log = variants[str(sorted(measured_set.macros(row).items()))]
+        if isinstance(ptx, str):
+            failures.append((measured_set.key(row), ptx))
             continue
         gpu = measured_set.gpu_of(row)
-        log = compiler.log(ptx, CAPABILITY[gpu])
         fields = [f"ptx={ptx}", f"kernel={measured_set.kernel_of(row)}", "block=%d,%d,%d" % measured_set.block(row), "grid=%d,%d,%d" % measured_set.grid(row), f"smem={measured_set.shared_bytes(row)}"]
         fields += [f"arg={argument}" for argument in measured_set.arguments(row)] + [f"data={item}" for item in measured_set.data(row, folder)] + measured_set.options(row)
         job = jobs.setdefault("\t".join(fields), {"logs": {}, "targets": {}})

@@ -54,7 +54,7 @@ def held_out(by_family):
     """{family: {set: rows}} -> sigma from all, and for each family the sigma from the others and the share of its rows inside."""
     result = {}
     for family, sets in by_family.items():
-        others = [[r for r, _ in rows] for other, theirs in by_family.items() if other != family for rows in theirs.values()]
+        others = [[r for r, _ in rows] for other, theirs in by_family.items() if other != family for rows in theirs.values() if len(rows) >= 30]
         if not others:
             continue
         sigma = half_width(balanced(others))

@@ -1,4 +1,5 @@
-// FF104: a block reads the same global sectors many times; shared memory would hold them.
+// FF104: a block reads the same global bytes many times; shared memory would hold them. What lanes that lie apart fetch
+// beside their bytes is no such reading (FF101 has it), so each request counts with its ideal sectors.
 #include "advise/rules/rule.hpp"
 
 #include <algorithm>
@@ -13,17 +14,20 @@ std::vector<Finding> ff104_reread(const RuleContext& context) {
     double sectors = 0;
     for (const PhaseFacts& phase : facts.phases) sectors += phase.global_load_sectors;
     std::size_t worst = facts.accesses.size();
-    double worst_sectors = 0;
+    double worst_sectors = 0, wanted = 0;
     for (std::size_t i = 0; i < facts.accesses.size(); ++i) {
         const AccessDescription& what = context.kernel().accesses[i];
         if (what.space != MemorySpace::global || !what.reads || what.atomic || !facts.accesses[i].sectors_per_request) continue;
-        const double mine = requests_per_block(facts, facts.accesses[i]) * *facts.accesses[i].sectors_per_request;
+        const double fetched = *facts.accesses[i].sectors_per_request;
+        const double requests = requests_per_block(facts, facts.accesses[i]);
+        wanted += requests * std::min(fetched, facts.accesses[i].ideal_sectors_per_request.value_or(fetched));
+        const double mine = requests * fetched;
         if (mine > worst_sectors) {
             worst = i;
             worst_sectors = mine;
         }
     }
-    const double times = sectors / *facts.footprint.block_sectors;
+    const double times = wanted / *facts.footprint.block_sectors;
     if (times < 4 || worst == facts.accesses.size()) return {};
     // The ideal: each sector comes once from global memory, the rest is read from shared memory without conflicts.
     LaunchFacts ideal = facts;

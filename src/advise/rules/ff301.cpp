@@ -16,7 +16,8 @@ std::vector<Finding> ff301_divergence(const RuleContext& context) {
     ideal.warp_instructions *= *facts.active_lane_share;
     return {make_finding(context, "FF301",
         fmt::format("only {:.0f} % of the lanes work on average{}", 100 * *facts.active_lane_share,
-                    facts.divergent_branches ? fmt::format("; {} branches part the lanes of a warp", facts.divergent_branches) : ""),
+                    facts.divergent_branches == 1 ? "; 1 branch parts the lanes of a warp"
+                    : facts.divergent_branches ? fmt::format("; {} branches part the lanes of a warp", facts.divergent_branches) : ""),
         cost_against(context, ideal), "let whole warps take the same side: branch on the warp's index, sort the work, or compact it first")};
 }
 

@@ -14,10 +14,10 @@ std::vector<Finding> ff902_assumed_trips(const RuleContext& context) {
         const LoopDescription& what = context.kernel().loops[i];
         if (loop.basis != CountBasis::assumed && loop.basis != CountBasis::unknown) continue;
         const std::string where = what.source ? fmt::format("{}:{}", what.source->file.substr(what.source->file.find_last_of('/') + 1), what.source->line) : what.id;
-        Finding finding = make_finding(context, "FF902",
-            loop.trip_mean ? fmt::format("the trips of loop {} ({}) depend on data: {} assumed", what.id, where, short_number(*loop.trip_mean))
-                           : fmt::format("the trips of loop {} ({}) depend on data", what.id, where),
-            {}, fmt::format("give them: --trips {}=N, or mean:N,max:M", where));
+        const bool data = loop.basis == CountBasis::assumed || loop.why.empty();
+        std::string text = fmt::format("the trips of loop {} ({}) {}", what.id, where, data ? "depend on data" : "are not known: " + loop.why);
+        if (loop.trip_mean) text += fmt::format("{} {} assumed", data ? ":" : ",", short_number(*loop.trip_mean));
+        Finding finding = make_finding(context, "FF902", text, {}, fmt::format("give them: --trips {}=N, or mean:N,max:M", where));
         finding.ptx_line = what.ptx_line;
         finding.source = what.source;
         found.push_back(std::move(finding));
