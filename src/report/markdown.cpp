@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 
 #include "flipflop/report.hpp"
+#include "report/analysis_cases.hpp"
+#include "report/analysis_variants.hpp"
 #include "report/markdown_text.hpp"
 #include "report/text_format.hpp"
 
@@ -99,7 +101,15 @@ std::string kernel_text(const KernelAnalysis& kernel, bool details) {
     std::string out = fmt::format("## {}\n\n", code(kernel_name(facts)));
     out += fmt::format("{}, {} instructions, {}\n\n", code(facts.source ? place_text(facts.source, 0) : facts.module), facts.instructions,
                        facts.mix.unknown_share > 0 ? percent(facts.mix.unknown_share) + " unknown" : "all known");
-    for (const KernelResult& result : kernel.results) { out += result_text(result, details); }
+    const std::size_t cases = kernel.across.empty() ? 1 : kernel.results.size() / kernel.across.size();
+    for (std::size_t i = 0; i < kernel.results.size(); ++i) {
+        const KernelResult& result = kernel.results[i];
+        if (!kernel.across.empty() && i % cases == 0) {
+            out += fmt::format("### {}, {} cases\n\n", plain(result.profile.name.empty() ? result.gpu : result.profile.name), cases);
+            out += cases_markdown(kernel.across[i / cases]);
+        }
+        out += result_text(result, details);
+    }
     return out;
 }
 
@@ -131,8 +141,11 @@ std::string lines_text(const Analysis& analysis, std::size_t first, std::size_t 
 
 std::string markdown_report(const Analysis& analysis, std::size_t most) {
     constexpr std::size_t kLine = 160;       // about what a kernel takes in the list of those that do not fit
+    // What is said of the whole stands first and last; it is short beside the kernels.
+    const std::string head = variants_markdown(analysis), tail = steps_markdown(analysis);
+    most -= std::min(most / 2, tail.size());
     for (const bool details : {true, false}) {
-        std::string out;
+        std::string out = head;
         std::size_t written = 0;
         for (const KernelAnalysis& kernel : analysis.kernels) {
             const std::string section = kernel_text(kernel, details);
@@ -148,6 +161,7 @@ std::string markdown_report(const Analysis& analysis, std::size_t most) {
                 if (out.size() + note.size() < most) { out += note; }
             }
             if (written < analysis.kernels.size()) { out += lines_text(analysis, written, most - std::min(most, out.size())); }
+            out += tail;
             while (out.ends_with("\n\n")) { out.pop_back(); }
             return out;
         }
