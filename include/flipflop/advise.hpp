@@ -33,6 +33,7 @@ struct LaunchOptions {
     std::optional<Dim3> cluster;
     bool cooperative{};
     bool ignore_launch_bounds{};
+    bool experimental{};                     ///< --experimental: rules whose findings are often wrong
 };
 
 /// What of its surroundings the caller lets outside tools use. The library itself reads no environment.

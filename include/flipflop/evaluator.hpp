@@ -34,6 +34,9 @@ public:
     /// `budget` replaces the options' one, for a search over many launches.
     [[nodiscard]] LaunchFacts evaluate(const Launch& launch, std::optional<std::uint64_t> budget = {}) const;
 
+    /// One block followed access by access: races in shared memory and barriers that order nothing. Experimental.
+    [[nodiscard]] HazardFacts hazards(const Launch& launch) const;
+
 private:
     struct Prepared;
     std::unique_ptr<Prepared> prepared_;

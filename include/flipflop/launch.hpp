@@ -63,6 +63,8 @@ struct AccessFacts {
     double active_lanes{};                       ///< mean over requests
     Pattern pattern{Pattern::unknown};
     std::optional<std::int64_t> stride_bytes;
+    std::optional<std::uint64_t> shared_overrun_bytes;   ///< how far past the block's shared memory it reaches
+    double unaligned_share{};                    ///< of requests: a lane's address is no multiple of what it moves, which faults
     CountBasis basis{CountBasis::unknown};
     std::string why;                             ///< why it is not exact, or empty
 };
@@ -95,6 +97,35 @@ struct PhaseFacts {
     LatencyChain chain_miss;                     ///< the same path chosen with DRAM latency for global loads
 };
 
+/// A branch at which lanes of a warp parted. `excess` is what warps execute a block that they would not if each took one
+/// side as a whole (the same share of lanes on either).
+struct BranchFacts {
+    std::uint32_t ptx_line{};
+    std::optional<SourceLine> source;
+    double executions{}, divergent{};            ///< by warps, whole grid
+    bool ends_loop{};                            ///< it decides whether a loop goes on: trips differ between lanes
+    MachineOpCounts excess{};
+};
+
+/// A barrier for the whole block that part of a block does not reach, in its interior or its last block.
+struct PartialBarrierFacts {
+    std::uint32_t ptx_line{};
+    std::optional<SourceLine> source;
+    double warps_reaching{}, warps{};            ///< of that block; reaching: as often as the warp that passes it most often
+    bool part_of_warp{};                         ///< lanes of one warp are elsewhere when the others arrive, and have not exited
+};
+
+/// Warps of a block that execute the same copies, matrix multiplications, waits and register changes: the producers and
+/// consumers of a warp-specialised kernel.
+struct RoleFacts {
+    double warps_per_block{};
+    std::vector<std::string> does;               ///< "copies", "multiplies", "waits", "signals", "changes registers"; may be empty
+    std::optional<std::uint32_t> registers;      ///< the last setmaxnreg it executes
+    std::optional<std::uint32_t> ptx_line;       ///< its first instruction of these kinds
+    double warp_instructions{};                  ///< of one of its warps, on average
+    MachineOpCounts warp_ops{};                  ///< the same by operation
+};
+
 /// Where the global bytes of a launch lie. Sectors are 32 bytes. Empty when an address is unknown.
 struct Footprint {
     std::optional<double> block_sectors;         ///< distinct sectors an average interior block reads
@@ -104,6 +135,23 @@ struct Footprint {
     std::optional<double> grid_read_sectors, grid_written_sectors;
     std::optional<double> unique_read_bytes, unique_written_bytes;
     std::string why;                             ///< what could not be followed
+};
+
+/// What one interior block does to shared memory between barriers, and which barriers order nothing. Experimental.
+struct HazardFacts {
+    struct Race {
+        std::uint32_t ptx_line{}, other_line{};  ///< the store, and what another warp does to the same bytes before a barrier
+        std::optional<SourceLine> source, other_source;
+        std::uint64_t bytes{};
+    };
+    struct Barrier {
+        std::uint32_t barrier{};                 ///< in text order
+        std::uint32_t ptx_line{};
+        std::optional<SourceLine> source;
+    };
+    std::vector<Race> races;
+    std::vector<Barrier> redundant_barriers;
+    std::string why;                             ///< why nothing can be said, or empty
 };
 
 struct LaunchFacts {
@@ -118,9 +166,13 @@ struct LaunchFacts {
     std::vector<LoopFacts> loops;                ///< parallel to KernelFacts::loops
     std::vector<AccessFacts> accesses;           ///< parallel to KernelFacts::accesses
     std::vector<PhaseFacts> phases;              ///< at least one
+    std::vector<BranchFacts> branches;           ///< where lanes part, in text order
+    std::vector<PartialBarrierFacts> partial_barriers;
+    std::vector<RoleFacts> roles;                ///< empty unless warps of a block have different ones
     Footprint footprint;
     std::optional<std::uint64_t> dynamic_shared_touched;   ///< highest byte touched in extern .shared, plus one
     std::uint32_t divergent_branches{}, unknown_branches{};
+    std::uint64_t evaluated_runs{}, evaluated_steps{};   ///< what finding this out took: warps (or blocks) run, operations carried out
     std::vector<std::string> unknowns;           ///< human-readable, each once: what could not be followed and where
     CountBasis basis{CountBasis::exact};         ///< the weakest of all counts
     double unknown_share{};                      ///< of warp_instructions that depend on something assumed

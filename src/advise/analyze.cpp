@@ -140,7 +140,8 @@ Result<void> analyse_all(const Parsed& parsed, const std::vector<std::size_t>& c
     const unsigned outer = chosen.size() >= threads ? threads : 1, inner = outer > 1 ? 1 : threads;
     FitBook fits(plan.requests, chosen.size());
     std::vector<std::optional<Result<KernelAnalysis>>> results(chosen.size());
-    const bool asks = !plan.requests.arguments.empty() || !plan.requests.data.empty() || !plan.requests.policy.trips.empty();
+    const bool asks = !plan.requests.arguments.empty() || !plan.requests.data.empty() || !plan.requests.policy.trips.empty() ||
+                      !plan.requests.policy.taken.empty();
     if (asks)
         for (std::size_t i = 0; i < chosen.size(); ++i) {   // cheap beside the analysis, and a typo should not wait for it
             const KernelPlace& place = parsed.places[chosen[i]];

@@ -257,14 +257,30 @@ Encoded encode_value(const std::string& value, const std::string& type_text, std
     return encode_integer(fmt::format("{}", static_cast<std::int64_t>(*real)), bytes, value);
 }
 
-BoundArguments bind_arguments(const KernelFacts& kernel, const std::vector<ArgumentRequest>& requests) {
+namespace {
+
+/// Why a request says again what an earlier one said, by whatever name.
+std::string said_before(const KernelFacts& kernel, const std::vector<ArgumentRequest>& requests, std::size_t i) {
+    const auto index = find_parameter(kernel, requests[i].parameter);
+    for (std::size_t k = 0; index && k < i; ++k)
+        if (requests[k].offset == requests[i].offset && find_parameter(kernel, requests[k].parameter) == index)
+            return fmt::format("'{}' gives it already", requests[k].text);
+    return {};
+}
+
+}  // namespace
+
+BoundArguments bind_arguments(const KernelFacts& kernel, const std::vector<ArgumentRequest>& requests, std::size_t once) {
     BoundArguments bound;
     bound.values.resize(kernel.parameters.size());
     bound.words.resize(kernel.parameters.size());
     bound.misfits.resize(requests.size());
     for (const bool aliases : {false, true})   // an alias takes what its target has got
         for (std::size_t i = 0; i < requests.size(); ++i)
-            if (requests[i].value.starts_with('@') == aliases) bound.misfits[i] = bind_one(kernel, requests[i], bound);
+            if (requests[i].value.starts_with('@') == aliases) {
+                if (i < once) bound.misfits[i] = said_before(kernel, requests, i);
+                if (bound.misfits[i].empty()) bound.misfits[i] = bind_one(kernel, requests[i], bound);
+            }
     return bound;
 }
 

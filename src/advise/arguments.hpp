@@ -33,8 +33,9 @@ struct BoundArguments {
     std::vector<std::string> misfits;        ///< by request: why it does not fit this kernel; empty = it does
 };
 
-/// What is given, for one kernel. Parameters that are not given stay without bytes until assume_the_rest.
-[[nodiscard]] BoundArguments bind_arguments(const KernelFacts& kernel, const std::vector<ArgumentRequest>& requests);
+/// What is given, for one kernel. Parameters that are not given stay without bytes until assume_the_rest. The first `once`
+/// requests may name each parameter or field once; those behind them replace what these gave.
+[[nodiscard]] BoundArguments bind_arguments(const KernelFacts& kernel, const std::vector<ArgumentRequest>& requests, std::size_t once = 0);
 
 /// Fills what is not given: pointers distinct and aligned, integers compared with a global index that axis' extent,
 /// other integers 1024, floats 1. `extent_words` says where an extent comes from.

@@ -7,6 +7,7 @@
 
 #include "candidates.hpp"
 #include "complaints.hpp"
+#include "passes/source_lines.hpp"
 #include "policy.hpp"
 
 namespace flipflop::advise {
@@ -77,6 +78,22 @@ void bind_data(const KernelCode& code, const Requests& requests, Subject& subjec
     }
 }
 
+/// Is there a conditional branch at each place of --taken?
+void fit_branches(const KernelCode& code, const Requests& requests, Subject& subject) {
+    for (const auto& [place, probability] : requests.policy.taken) {
+        bool found = false;
+        for (const FunctionCode& function : code.functions) {
+            const ptx::Module& module = *function.ir.module;
+            for (const ptx::Instruction& i : function.ir.function->instructions) {
+                if (found || i.guard == ptx::RegId::none) continue;
+                const auto names = place_names(module, i);
+                found = std::find(names.begin(), names.end(), place) != names.end();
+            }
+        }
+        subject.taken_misfits.push_back(found ? "" : fmt::format("no branch is at '{}'", place));
+    }
+}
+
 }  // namespace
 
 Result<Requests> read_requests(const LaunchOptions& options) {
@@ -112,7 +129,7 @@ Subject make_subject(const KernelCode& code, const Requests& requests, const std
     const LaunchOptions& options = requests.options;
     std::vector<ArgumentRequest> all = requests.arguments;
     all.insert(all.end(), extra.begin(), extra.end());
-    subject.arguments = bind_arguments(code.facts, all);
+    subject.arguments = bind_arguments(code.facts, all, requests.arguments.size());
     subject.policy = requests.policy;
     // A place given as file:line is turned into the loop's id, which is what the evaluator goes by.
     for (const auto& [location, trips] : requests.policy.trips)
@@ -134,25 +151,28 @@ Subject make_subject(const KernelCode& code, const Requests& requests, const std
     subject.assumptions.insert(subject.assumptions.end(), subject.arguments.assumptions.begin(), subject.arguments.assumptions.end());
     add_argument_names(code.facts, subject.arguments, subject.names);
     bind_data(code, requests, subject);
+    fit_branches(code, requests, subject);
     return subject;
 }
 
 FitBook::FitBook(const Requests& requests, std::size_t kernels) : requests_(requests) {
-    const auto add = [&](const char* option, const std::string& text, bool loop) {
-        entries_.push_back({option, text, std::vector<std::string>(kernels), std::vector<std::string>(kernels), loop});
+    const auto add = [&](const char* option, const std::string& text) {
+        entries_.push_back({option, text, std::vector<std::string>(kernels), std::vector<std::string>(kernels)});
     };
-    for (const ArgumentRequest& request : requests.arguments) add("--arg", request.text, false);
-    for (const DataRequest& request : requests.data) add("--data", request.text, false);
-    for (const auto& [location, trips] : requests.policy.trips) add("--trips", location, true);
+    for (const ArgumentRequest& request : requests.arguments) add("--arg", request.text);
+    for (const DataRequest& request : requests.data) add("--data", request.text);
+    for (const auto& [location, trips] : requests.policy.trips) add("--trips", location);
+    for (const auto& [location, probability] : requests.policy.taken) add("--taken", location);
 }
 
 void FitBook::record(std::size_t kernel, const std::string& name, const Subject& subject, const std::vector<LoopDescription>& loops) {
-    const std::size_t arguments = requests_.arguments.size();
+    const std::size_t arguments = requests_.arguments.size(), data = arguments + requests_.data.size(), trips = data + requests_.policy.trips.size();
     for (std::size_t i = 0; i < entries_.size(); ++i) {
         Entry& entry = entries_[i];
         entry.names[kernel] = name;
         if (i < arguments) entry.why[kernel] = subject.arguments.misfits[i];
-        else if (!entry.loop) entry.why[kernel] = subject.data_misfits[i - arguments];
+        else if (i < data) entry.why[kernel] = subject.data_misfits[i - arguments];
+        else if (i >= trips) entry.why[kernel] = subject.taken_misfits[i - trips];
         else if (std::none_of(loops.begin(), loops.end(), [&](const LoopDescription& l) { return names_loop(entry.text, l); }))
             entry.why[kernel] = fmt::format("no loop is at '{}'", entry.text);
     }

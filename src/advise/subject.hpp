@@ -43,6 +43,7 @@ struct Subject {
     std::string reference_basis;             ///< given | assumed | required
     std::vector<Assumption> assumptions;
     std::vector<std::string> data_misfits;   ///< by data request: why it does not apply here; empty = it does
+    std::vector<std::string> taken_misfits;  ///< the same by place of --taken, in the order of the policy
 };
 
 /// One kernel's subject. `extra` are more arguments (a case, a sensitivity), behind the others. `work` overrides the work.
@@ -58,7 +59,7 @@ public:
     [[nodiscard]] std::vector<Diagnostic> notes() const;
 
 private:
-    struct Entry { std::string option, text; std::vector<std::string> why; std::vector<std::string> names; bool loop{}; };
+    struct Entry { std::string option, text; std::vector<std::string> why; std::vector<std::string> names; };
     std::vector<Entry> entries_;
     const Requests& requests_;
 };

@@ -114,6 +114,7 @@ void add_launch_options(CLI::App& command, LaunchArguments& a) {
     list("--taken", a.taken, "probability of a branch that depends on data", "LOC=P", data);
     one("--assume-trips", a.assume_trips, "for all other such loops", "N", data);
     one("--assume-taken", a.assume_taken, "for all other such branches", "P", data)->check(CLI::Range(0.0, 1.0));
+    command.add_flag("--experimental", a.experimental, "also rules whose findings are often wrong: races, barriers that order nothing")->group("Output");
     one("--detail", a.detail, "summary or full: accesses, loops and terms of every configuration", "LEVEL", "Output")
         ->check(CLI::IsMember({"summary", "full"}));
     add_source_options(command, a.source);
@@ -183,6 +184,7 @@ Result<AnalyzeOptions> to_analyze_options(const LaunchArguments& a) {
     launch.carveout_percent = a.carveout;
     launch.cooperative = a.cooperative;
     launch.ignore_launch_bounds = a.ignore_launch_bounds;
+    launch.experimental = a.experimental;
     out.gpus = a.gpus;
     out.sms = a.sms;
     out.clocks_mhz = a.clocks;

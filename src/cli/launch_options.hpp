@@ -23,7 +23,7 @@ struct LaunchArguments {
     std::optional<double> assume_taken;
     std::optional<std::uint32_t> carveout, sms;
     std::vector<double> clocks, power_limits;
-    bool cooperative{}, ignore_launch_bounds{};
+    bool cooperative{}, ignore_launch_bounds{}, experimental{};
     std::string cache_state{"warm"}, objective{"time"}, ptxas{"auto"}, ptxas_log;
     std::string detail{"summary"};
     unsigned threads{};

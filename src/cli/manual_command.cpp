@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,12 +55,14 @@ std::vector<std::string> spellings(const CLI::Option& option) {
 
 // ---- completion -----------------------------------------------------------------------------------------------------
 std::string gpu_words() {
-    std::string words = "all";
+    std::set<std::string> words{"all"};
     for (const GpuName& gpu : list_gpus()) {
-        words += " " + gpu.id;
-        for (const std::string& alias : gpu.aliases) { words += " " + alias; }
+        words.insert(gpu.id);
+        for (const std::string& alias : gpu.aliases) {
+            if (alias.find(' ') == std::string::npos) { words.insert(alias); }   // a word of the shell's
+        }
     }
-    return words;
+    return fmt::format("{}", fmt::join(words, " "));
 }
 
 std::string shell_word(const std::string& text) { return "'" + text + "'"; }   // names of options, boards and words: no quote in them

@@ -47,8 +47,8 @@ void Machine::record(Activation& a, const MicroOp& op, const MemoryOp& m, const 
     r.frame = s_.trace.frame;
     r.phase = phase_;
     r.occurrence = occurrences_[op.payload]++;
-    r.weight = a.weight;
-    r.doubt = maybe ? Doubt::unknown : doubt_of(a, mask);
+    r.weight = a.weight * static_cast<float>(share_of_warp(mask & ~maybe, maybe));
+    r.doubt = maybe ? (guess_ ? Doubt::assumed : Doubt::unknown) : doubt_of(a, mask);
     r.space = at.space;
     u32 lanes = mask & m.lanes;
     r.mask = lanes;

@@ -64,7 +64,7 @@ public:
         case Op::and_: return mask_and();
         case Op::or_: case Op::xor_: return combine_bits();
         case Op::bfe: return bit_field();
-        case Op::min: case Op::max: return extremum();
+        case Op::min: case Op::max: return op_.mode ? tie_all() : extremum();
         case Op::setp: case Op::set: return compare();
         case Op::selp: return select();
         case Op::abs: return magnitude();

@@ -45,6 +45,17 @@ bool ends(const FunctionProgram& f, const BlockProgram& from) {
 
 }  // namespace
 
+/// Does a lane's address fail to be a multiple of what it moves (PTX ISA 6.4.1)? Axes only add whole strides.
+bool Collector::unaligned(const AccessRecord& r, const std::vector<std::pair<i64, i64>>& axes) const {
+    const MemoryOp& m = p_.memory[r.memory];
+    if (m.bytes < 2 || (m.bytes & (m.bytes - 1))) return false;
+    const Shape& shape = s_.shapes.shape(r.shape);
+    u64 low = r.base;
+    for (u32 left = shape.mask; left; left &= left - 1) low |= r.base + static_cast<u64>(shape.offset[static_cast<unsigned>(std::countr_zero(left))]);
+    for (const auto& [stride, n] : axes) low |= static_cast<u64>(stride);
+    return (low & (m.bytes - 1)) != 0;
+}
+
 void Collector::classify(Access& a, const AccessRecord& r, double times, double sectors) {
     const MemoryOp& m = p_.memory[r.memory];
     const Shape& shape = s_.shapes.shape(r.shape);
@@ -91,7 +102,10 @@ void Collector::add_record(const AccessRecord& r, const BoxInfo& box, double vol
         a.unknown += times;
         if (!a.reason) a.reason = r.reason ? r.reason : 1 + p_.functions[m.function].first_instruction + m.instruction;
         if (device && m.kind != AccessKind::texture && m.kind != AccessKind::prefetch) global_unknown_ = true;
-        if (m.kind == AccessKind::tensor || m.kind == AccessKind::texture) sectors = lines = 0;
+        // A tensor copy's bytes may be known without its sectors: they are taken as dense.
+        const bool sized = m.kind == AccessKind::tensor && m.bytes > 0;
+        if ((m.kind == AccessKind::tensor && !sized) || m.kind == AccessKind::texture) sectors = lines = 0;
+        if (sized && shared) passes = ceil_div(static_cast<double>(lanes) * m.bytes, 128);
     } else {
         const ShapeFacts& f = s_.shapes.facts(r.shape);
         AxisList axes;
@@ -100,6 +114,8 @@ void Collector::add_record(const AccessRecord& r, const BoxInfo& box, double vol
         serial = f.serial;
         if (shared) {
             passes = f.passes[r.base & 3];
+            // A bulk copy moves 128 bytes a pass, whoever started it.
+            if (m.kind == AccessKind::bulk) passes = std::max(passes, ceil_div(static_cast<double>(lanes) * r.bytes, 128));
             a.wavefronts += times * static_cast<double>(f.wavefronts[r.base & 3]);
             a.passes += times * passes;
             u64 top = r.base;
@@ -108,6 +124,8 @@ void Collector::add_record(const AccessRecord& r, const BoxInfo& box, double vol
             i64 reach = 0;
             for (const auto& [b, e] : f.intervals) reach = std::max(reach, e);
             top += static_cast<u64>(reach);
+            const u64 end = p_.map.uses_dynamic_shared ? p_.map.dynamic_shared + s_.launch.dynamic_shared_bytes : p_.map.static_shared;
+            if (top > end && m.kind != AccessKind::tensor) a.overrun = std::max(a.overrun, top - end);
             if (p_.map.uses_dynamic_shared && top > p_.map.dynamic_shared)
                 dynamic_touched_ = std::max(dynamic_touched_.value_or(0), top - p_.map.dynamic_shared);
         } else if (device || local) {
@@ -136,6 +154,7 @@ void Collector::add_record(const AccessRecord& r, const BoxInfo& box, double vol
             a.ideal += times * ceil_div(f.distinct_bytes, 32);
         }
         a.located += times;
+        if (m.kind == AccessKind::plain && unaligned(r, axes)) a.unaligned += times;
         classify(a, r, times, sectors);
         if (device && m.kind != AccessKind::prefetch) {
             if (kept_records_ < (1u << 17)) {
@@ -176,7 +195,7 @@ void Collector::add(const BoxInfo& box) {
     Page& page = s_.trace.pages[0];
     for (const u32 key : page.touched()) {
         const Page::Count& c = page.count(key);
-        Page::Count& sum = counts_[key];
+        Page::Count& sum = key < p_.first_event() ? counts_[key] : events_[key];
         sum.warps += c.warps * volume;
         sum.lanes += c.lanes * volume;
         sum.doubtful += c.doubtful * volume;
@@ -264,6 +283,8 @@ void Collector::access_facts(LaunchFacts& facts) const {
                 f.ideal_sectors_per_request = a.ideal / a.located;
                 f.lines_per_request = a.lines / a.located;
             }
+            f.unaligned_share = a.unaligned / a.located;
+            if (a.overrun) f.shared_overrun_bytes = a.overrun;
             f.pattern = static_cast<Pattern>(std::max_element(a.patterns.begin(), a.patterns.end()) - a.patterns.begin());
             if (a.stride_weight > 0 && f.pattern != Pattern::piecewise && f.pattern != Pattern::conflict) f.stride_bytes = a.stride;
             if (f.pattern == Pattern::conflict && a.stride_weight > 0) f.stride_bytes = a.stride;
@@ -363,7 +384,8 @@ void Collector::phases(LaunchFacts& facts) const {
     }
 }
 
-void Collector::unknowns(LaunchFacts& facts) const {
+bool Collector::unknowns(LaunchFacts& facts) const {
+    bool calls_skipped = false;
     std::vector<std::string>& out = facts.unknowns;
     const auto add = [&](std::string text) {
         if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(std::move(text));
@@ -380,6 +402,11 @@ void Collector::unknowns(LaunchFacts& facts) const {
     for (const FunctionProgram& f : p_.functions) {
         const auto& code = f.code->ir.function->instructions;
         for (u32 i = 0; i < code.size(); ++i) {
+            if (const u32 skipped = s_.skipped_calls[f.first_instruction + i]) {
+                add("what is called at PTX line " + std::to_string(code[i].line) +
+                    (skipped == 2 ? ": calls are followed 24 deep and within the work limit" : ": it is called through a register, or the module has no body of it"));
+                calls_skipped = true;
+            }
             facts.divergent_branches += s_.divergent[f.first_instruction + i] != 0;
             if (!s_.undecided[f.first_instruction + i]) continue;
             const BlockProgram& from = f.blocks[static_cast<u32>(f.code->ir.block_of[i])];
@@ -389,6 +416,7 @@ void Collector::unknowns(LaunchFacts& facts) const {
             add("branch at PTX line " + std::to_string(code[i].line) + ": depends on data");
         }
     }
+    return calls_skipped;
 }
 
 LaunchFacts Collector::finish() {
@@ -400,18 +428,23 @@ LaunchFacts Collector::finish() {
     facts.warps_per_block = static_cast<double>((launch.block.count() + kLanes - 1) / kLanes);
     facts.threads = facts.blocks * static_cast<double>(launch.block.count());
     totals(facts);
+    roles(facts);
+    branches(facts);
+    partial_barriers(facts);
     phases(facts);
     access_facts(facts);
     loop_facts(facts);
     footprint(facts);
-    unknowns(facts);
+    const bool calls_skipped = unknowns(facts);
     facts.dynamic_shared_touched = dynamic_touched_;
+    facts.evaluated_runs = s_.runs;
+    facts.evaluated_steps = s_.all_steps;
     if (sampled_ || truncated_) facts.basis = CountBasis::sampled;
     for (const LoopFacts& l : facts.loops)
         if (l.basis == CountBasis::wait || l.basis == CountBasis::assumed || l.basis == CountBasis::unknown) facts.basis = std::max(facts.basis, l.basis);
     for (const AccessFacts& a : facts.accesses)
         if (a.requests_assumed) facts.basis = std::max(facts.basis, a.basis);
-    if (facts.unknown_branches && facts.basis == CountBasis::exact) facts.basis = CountBasis::unknown;
+    if ((facts.unknown_branches || calls_skipped) && facts.basis == CountBasis::exact) facts.basis = CountBasis::unknown;
     return facts;
 }
 

@@ -2,6 +2,8 @@
 // Invariant: what a trace's doubts touch never becomes an exact count.
 #pragma once
 
+#include <map>
+
 #include "evaluator/footprint.hpp"
 #include "evaluator/machine.hpp"
 
@@ -24,13 +26,20 @@ public:
         loops_.resize(p_.code->facts.loops.size());
     }
     void add(const BoxInfo& box);
+    /// What one warp did, or each of a box: for roles. A sampled grid's box counts only with weight 0 (its interior block).
+    void add_warps(const Page& page, const BoxInfo& box);
     [[nodiscard]] LaunchFacts finish();
-    void mark_sampled() { sampled_ = true; }
+    void mark_sampled() {
+        sampled_ = true;
+        roles_.clear();
+        passed_ = {};
+    }
 
 private:
     struct Access {
         double requests{}, lanes{}, sectors{}, ideal{}, lines{}, wavefronts{}, passes{}, located{};
-        double unknown{}, dense_match{};
+        double unknown{}, unaligned{};
+        u64 overrun{};
         bool assumed{}, undecided{};
         std::array<double, 9> patterns{};
         double stride_weight{};
@@ -52,13 +61,22 @@ private:
     };
 
     void add_record(const AccessRecord& r, const BoxInfo& box, double volume, KeptBox& kept);
+    [[nodiscard]] bool unaligned(const AccessRecord& r, const std::vector<std::pair<i64, i64>>& axes) const;
     void classify(Access& a, const AccessRecord& r, double times, double sectors);
     void phases(LaunchFacts& facts) const;
     void access_facts(LaunchFacts& facts) const;
     void loop_facts(LaunchFacts& facts) const;
     void footprint(LaunchFacts& facts) const;
     void totals(LaunchFacts& facts) const;
-    void unknowns(LaunchFacts& facts) const;
+    void roles(LaunchFacts& facts) const;
+    void branches(LaunchFacts& facts) const;
+    void partial_barriers(LaunchFacts& facts) const;
+    void add_barriers(const Page& page, double warps, std::size_t which);
+    [[nodiscard]] Page::Count unit_total(u32 unit) const;
+    [[nodiscard]] u32 plain_unit(const FunctionProgram& f, u32 block, bool last) const;
+    [[nodiscard]] MachineOpCounts excess_of(const FunctionProgram& f, u32 block, bool& ends_loop) const;
+    /// True when calls were left out.
+    bool unknowns(LaunchFacts& facts) const;
     [[nodiscard]] std::uint8_t loop_doubt_of(u32 function, u32 instruction) const;
     [[nodiscard]] std::string reason_text(u32 reason) const;
     [[nodiscard]] ByteSet block_set(std::array<u64, 3> block, bool reads) const;
@@ -73,6 +91,14 @@ private:
     std::vector<KeptBox> kept_;
     /// Shares of the address modulo 128, by the axes that move it.
     std::vector<std::pair<std::vector<std::pair<i64, i64>>, std::vector<std::pair<unsigned, double>>>> residues_;
+    /// By the units with a duty that a warp ran: how many warps, and counts by unit.
+    struct Role { double warps{}; std::map<u32, double> counts; };
+    std::map<std::vector<u32>, Role> roles_;
+    std::map<u32, Page::Count> events_;              ///< by key beyond the units'
+    /// Of the interior and of the last block: by barrier, how many warps passed it how often; whether that is in doubt.
+    struct Passed { std::map<double, double> warps; bool doubtful{}; };
+    std::array<std::vector<Passed>, 2> passed_;
+    std::vector<Page::Count> unit_totals_;
     std::size_t kept_records_{};
     double barrier_lanes_{}, doubtful_instructions_{};
     std::optional<u64> dynamic_touched_;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "evaluator/machine.hpp"
+#include "passes/source_lines.hpp"
 
 namespace flipflop::eval {
 
@@ -158,28 +159,10 @@ void Machine::go(Activation& a, u32 from, u32 to, u32 mask, float weight, bool s
     post(a, to, mask, weight);
 }
 
-std::vector<std::string> Machine::location_names(u32 function, u32 instruction) const {
-    std::vector<std::string> names;
-    const ptx::Module& module = *p_.module;
-    const ptx::Instruction& i = p_.functions[function].code->ir.function->instructions[instruction];
-    names.push_back("ptx:" + std::to_string(i.line));
-    for (u32 at = i.location; at != 0 && at <= module.locations.size(); at = module.locations[at - 1].inlined_at) {
-        const ptx::Location& location = module.locations[at - 1];
-        for (const ptx::SourceFile& file : module.files) {
-            if (file.number != location.file) continue;
-            const std::string line = ":" + std::to_string(location.line);
-            names.push_back(file.path + line);
-            const auto slash = file.path.find_last_of('/');
-            if (slash != std::string::npos) names.push_back(file.path.substr(slash + 1) + line);
-        }
-    }
-    return names;
-}
-
 std::optional<double> Machine::taken_probability(const Activation& a, const MicroOp& op) const {
     const BranchPolicy& policy = s_.launch.policy;
     if (!policy.taken.empty())
-        for (const std::string& name : location_names(a.function, op.instruction))
+        for (const std::string& name : place_names(*p_.module, fn(a).code->ir.function->instructions[op.instruction]))
             if (const auto it = policy.taken.find(name); it != policy.taken.end()) return it->second;
     return policy.taken_probability;
 }
@@ -203,7 +186,10 @@ void Machine::branch(Activation& a, const MicroOp& op) {
     const u32 taken = from.targets.front();
     const Decision d = decide(a, op.guard, op.guard_negated, a.mask);
     if (d.maybe) return undecided(a, op, d, taken, from.fall_through);
-    if (d.yes && d.no) s_.divergent[f.first_instruction + op.instruction] = 1;
+    if (d.yes && d.no) {
+        s_.divergent[f.first_instruction + op.instruction] = 1;
+        s_.trace.page().add(p_.first_event() + f.first_instruction + op.instruction, static_cast<double>(a.weight), 0, 0);
+    }
     if (d.yes) go(a, a.block, taken, d.yes, a.weight);
     if (d.no) go(a, a.block, from.fall_through, d.no, a.weight);
 }
@@ -261,6 +247,10 @@ void Machine::undecided(Activation& a, const MicroOp& op, const Decision& d, u32
             mark = std::max<std::uint8_t>(mark, 3);
             state.doubtful = true;
         }
+    } else if (l != kNone && std::find(f.loops[l].spins.begin(), f.loops[l].spins.end(), block) != f.loops[l].spins.end()) {
+        s_.undecided[f.first_instruction + op.instruction] = 0;
+        (taken == f.loops[l].header ? way_taken : way_other) = 0;      // it waits: the way on is the one that is taken in the end
+        region = false;
     } else if (const auto p = taken_probability(a, op)) {
         doubt = Doubt::assumed;
         const int lanes = std::popcount(d.maybe);

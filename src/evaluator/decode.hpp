@@ -61,6 +61,8 @@ private:
     void list_reads(MicroOp& op, u32 except);
     void move();
     void convert();
+    void lop3();
+    void packed();
     void compare();
     void exchange();
     void memory();

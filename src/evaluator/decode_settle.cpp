@@ -13,11 +13,11 @@ unsigned sources_read(Op op) {
     case Op::count: case Op::activemask: case Op::elect: case Op::unknown: case Op::pack: case Op::load: case Op::store:
     case Op::access: case Op::branch: case Op::brx: case Op::leave: case Op::call: case Op::barrier: return 0;
     case Op::mov: case Op::cvt: case Op::abs: case Op::neg: case Op::popc: case Op::clz: case Op::bfind: case Op::brev:
-    case Op::not_: case Op::cnot: case Op::fneg: case Op::fabs: case Op::fsqrt: case Op::frcp: case Op::frsqrt: case Op::fex2:
+    case Op::not_: case Op::cnot: case Op::fneg: case Op::fabs: case Op::ftanh: case Op::fsqrt: case Op::frcp: case Op::frsqrt: case Op::fex2:
     case Op::flg2: case Op::fsin: case Op::fcos: case Op::testp: case Op::unpack: case Op::vote: case Op::match: case Op::redux:
     case Op::isspacep: case Op::cvta: case Op::mapa: case Op::ctarank: return 1;
     case Op::mad_lo: case Op::mad_hi: case Op::mad_wide: case Op::sad: case Op::bfe: case Op::fns: case Op::dp4a: case Op::dp2a:
-    case Op::lop3: case Op::shf: case Op::prmt: case Op::selp: case Op::slct: case Op::madc: case Op::ffma: case Op::byte_select:
+    case Op::lop3: case Op::shf: case Op::prmt: case Op::selp: case Op::slct: case Op::madc: case Op::ffma:
     case Op::shfl: return 3;
     case Op::bfi: return 4;
     default: return 2;

@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "evaluator/collect.hpp"
+#include "evaluator/prepared.hpp"
 
 namespace flipflop {
 
@@ -35,11 +36,6 @@ std::string_view to_string(Pattern pattern) {
     }
     return "unknown";
 }
-
-struct Evaluator::Prepared {
-    Program program;
-    EvaluatorOptions options;
-};
 
 Evaluator::Evaluator(const KernelCode& code, EvaluatorOptions options) : prepared_(std::make_unique<Prepared>(Prepared{prepare(code), options})) {}
 Evaluator::~Evaluator() = default;
@@ -79,6 +75,8 @@ public:
 
 private:
     void evaluate(const Box& box, bool point, double weight, bool keep = true) {
+        ++s_.runs;
+        const u64 before = s_.steps;
         s_.trace.clear();
         for (unsigned k = 0; k < kAxes; ++k) {
             s_.domain.set(k, k < kFirstLoopAxis && !point && !options_.one_by_one ? static_cast<i64>(box.extent[k]) : 1);
@@ -87,32 +85,51 @@ private:
         Place place;
         for (unsigned k = 0; k < kBlockAxes; ++k) place.block[k] = box.low[k];
         for (unsigned k = 0; k < kWarpAxes; ++k) place.warp[k] = static_cast<u32>(box.low[kBlockAxes + k]);
+        warps_.clear();
         if (s_.cooperative) together(place);
         else {
             if (machines_.empty()) machines_.push_back(std::make_unique<Machine>(s_));
             machines_[0]->start(place, groups_[box.group]);
             while (machines_[0]->run() != Machine::Status::done) {}
         }
+        s_.all_steps += s_.steps - before;
         if (!keep) return;
         BoxInfo info;
         for (unsigned k = 0; k < kBlockAxes; ++k) info.low[k] = box.low[k];
         info.sampled = point;
         info.weight = weight;
         collector_.add(info);
+        if (!apart()) return;
+        if (s_.cooperative) {
+            for (const Page& page : warps_) collector_.add_warps(page, info);
+        } else {
+            collector_.add_warps(s_.trace.pages[0], info);
+        }
     }
+
+    /// Is it asked what each warp of a block does by itself?
+    [[nodiscard]] bool apart() const { return s_.program.has_roles || s_.program.barriers > 0; }
 
     /// All warps of a block in turn, each to its next barrier: what one writes to shared memory the others read.
     void together(Place place) {
         s_.shared.reset(s_.program.map.dynamic_shared + s_.launch.dynamic_shared_bytes);
         while (machines_.size() < groups_.size()) machines_.push_back(std::make_unique<Machine>(s_));
         std::vector<bool> done(groups_.size());
+        Page block;
+        if (apart()) warps_.resize(groups_.size());
         for (std::size_t w = 0; w < groups_.size(); ++w) machines_[w]->start(place, groups_[w]);
         for (bool some = true; some;) {
             some = false;
             for (std::size_t w = 0; w < groups_.size(); ++w) {
                 if (done[w]) continue;
+                if (apart()) std::swap(s_.trace.pages[0], block);
                 done[w] = machines_[w]->run() == Machine::Status::done;
                 some |= !done[w];
+                if (!apart()) continue;
+                // No loop summary stays open over a barrier: all that this warp did is in the first page.
+                warps_[w].add_counts(s_.trace.pages[0]);
+                std::swap(s_.trace.pages[0], block);
+                s_.trace.pages[0].fold(block, 1);
             }
         }
     }
@@ -187,6 +204,7 @@ private:
     std::vector<WarpGroup> groups_;
     std::vector<Box> boxes_;
     std::vector<std::unique_ptr<Machine>> machines_;
+    std::vector<Page> warps_;                ///< by warp, where the warps of a block run together
 };
 
 }  // namespace

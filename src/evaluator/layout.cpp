@@ -133,7 +133,36 @@ private:
         bump(u.classes, table.contract_class[instruction]);
         bump(u.machine, static_cast<u32>(table.machine_op[instruction]));
         u.tensor_fma += table.tensor_fma[instruction];
+        add_duty(u, instruction);
         ++u.instructions;
+    }
+
+    void add_duty(Unit& u, u32 instruction) {
+        const ptx::Instruction& i = fn_.code->ir.function->instructions[instruction];
+        std::uint8_t duty = 0;
+        switch (program_.module->form(i).opcode) {
+        case ptx::Opcode::mbarrier_try_wait: case ptx::Opcode::mbarrier_test_wait:
+            duty = duty_waits;
+            program_.has_roles = true;
+            break;
+        case ptx::Opcode::mbarrier_arrive: case ptx::Opcode::mbarrier_arrive_drop: case ptx::Opcode::mbarrier_expect_tx:
+            duty = duty_signals;
+            break;
+        case ptx::Opcode::setmaxnreg: {
+            duty = duty_registers;
+            program_.has_roles = true;
+            const auto operands = program_.module->operands_of(i);
+            if (!operands.empty() && operands[0].kind == ptx::OperandKind::immediate) u.registers = static_cast<u32>(operands[0].value);
+            break;
+        }
+        default: {
+            const MachineOp op = fn_.code->table.machine_op[instruction];
+            if (op == MachineOp::bulk_copy || op == MachineOp::tensor_copy || op == MachineOp::async_copy) duty = duty_copies;
+            if (op >= MachineOp::mma_fp16 && op <= MachineOp::tcgen05) duty = duty_multiplies;
+        }
+        }
+        u.role |= duty;
+        if (duty && u.role_instruction == kNone) u.role_instruction = instruction;
     }
 
     [[nodiscard]] static bool is_barrier(const std::vector<MicroOp>& ops) {
@@ -149,16 +178,23 @@ private:
         for (u32 i = begin; i < end; ++i) {
             const ptx::Instruction& instruction = function.instructions[i];
             const bool transfers = ends_block(*program_.module, instruction);
+            u32 unit = plain;
             if (instruction.guard == ptx::RegId::none || transfers) {
                 add_to_unit(plain, i);
             } else {
                 const u32 guard = renamed(decoded_.slots.reg(instruction.guard));
                 const auto [it, added] = open.try_emplace({guard, instruction.guard_negated}, 0);
                 if (added) it->second = emit_count(block, guard, instruction.guard_negated, i);
-                add_to_unit(it->second, i);
+                unit = it->second;
+                add_to_unit(unit, i);
             }
-            for (const MicroOp& op : decoded_.ops[i])
+            for (const MicroOp& op : decoded_.ops[i]) {
+                if (op.op == Op::barrier) {
+                    program_.barrier_units[op.payload] = {unit, i};
+                    program_.units[unit].has_barrier = op.src[1] == kNone;     // with a thread count it is for a part
+                }
                 if (keeps(op)) append(op);
+            }
             for (const ptx::RegId r : fn_.code->ir.writes(i)) {
                 const u32 slot = renamed(decoded_.slots.reg(r));
                 open.erase({slot, false});

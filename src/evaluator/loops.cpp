@@ -103,6 +103,12 @@ struct LoopBuilder {
             waits |= waiting[static_cast<u32>(last.guard)] != 0;
         }
         loop.waits = waits && loop.counted_exits.empty();
+        for (const BlockId latch : from.latches) {
+            const BasicBlock& block = fn.code->ir.block(latch);
+            const ptx::RegId guard = function.instructions[block.end - 1].guard;
+            const bool exits = std::find(from.exiting.begin(), from.exiting.end(), latch) != from.exiting.end();
+            if (!exits && guard != ptx::RegId::none && waiting[static_cast<u32>(guard)]) loop.spins.push_back(static_cast<u32>(latch));
+        }
     }
 
     static bool is_wait(const ptx::Module& module, const ptx::Instruction& instruction, bool& sleeps) {

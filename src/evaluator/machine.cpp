@@ -2,16 +2,16 @@
 #include "evaluator/machine.hpp"
 
 #include <bit>
+#include <cmath>
 
 namespace flipflop::eval {
 
 Session::Session(const Program& p, const Launch& l) : program(p), launch(l), memory(p, l) {
     loop_doubt.assign(p.code->facts.loops.size(), 0);
-    u32 instructions = 0;
-    for (const FunctionProgram& f : p.functions)
-        instructions = std::max(instructions, f.first_instruction + static_cast<u32>(f.code->ir.function->instructions.size()));
+    const u32 instructions = p.instructions;
     divergent.assign(instructions, 0);
     undecided.assign(instructions, 0);
+    skipped_calls.assign(instructions, 0);
 }
 
 void Machine::start(const Place& place, const WarpGroup& group) {
@@ -140,12 +140,19 @@ Doubt Machine::doubt_of(const Activation& a, u32 mask) const {
     return worst;
 }
 
+double Machine::share_of_warp(u32 mask, u32 maybe) const {
+    if (mask || !maybe || !guess_) return 1;
+    return 1 - std::pow(1 - *guess_, std::popcount(maybe));
+}
+
 void Machine::count(Activation& a, u32 unit, u32 mask, u32 maybe) {
     const u32 both = mask | maybe;
     if (!both) return;
     const double doubtful = maybe || (a.taint & both) || stack_.size() > 1 ? (maybe || doubt_of(a, both) != Doubt::none ? 1.0 : 0.0) : 0.0;
     const auto units = static_cast<u32>(p_.units.size());
-    s_.trace.page().add(phase_ * units + unit, static_cast<double>(a.weight), static_cast<double>(a.weight) * std::popcount(both), doubtful * a.weight);
+    const double weight = static_cast<double>(a.weight) * share_of_warp(mask, maybe);
+    const double lanes = std::popcount(mask) + guess_.value_or(1) * std::popcount(maybe);
+    s_.trace.page().add(phase_ * units + unit, weight, static_cast<double>(a.weight) * lanes, doubtful * weight);
 }
 
 /// Values written under undecided branches are good only where those branches must have gone that way.
@@ -195,6 +202,8 @@ bool Machine::execute(Activation& a) {
             const Decision d = decide(a, op.guard, op.guard_negated, a.mask);
             mask = d.yes;
             maybe = d.maybe;
+            guess_.reset();
+            if (maybe && (guess_ = taken_probability(a, op)) && *guess_ <= 0) maybe = 0;
             if (!(mask | maybe)) continue;
         }
         switch (op.op) {
@@ -212,22 +221,12 @@ bool Machine::execute(Activation& a) {
             a.block = kNone;
             return true;
         }
-        case Op::call: {
-            const CallOp& call = p_.calls[op.payload];
-            if (call.callee == kNone || stack_.size() > 24) continue;
-            const u32 index = a.op - 1;
-            push(call.callee, mask | maybe);
-            Activation& callee = stack_.back();
-            Activation& caller = stack_[stack_.size() - 2];
-            callee.call = index;
-            for (const auto& [mine, theirs] : call.in) {
-                if (mine == kNone || theirs == kNone) continue;
-                callee.slots[theirs] = caller.slots[mine];
-                callee.slots[theirs].tainted = 0;
-            }
+        case Op::call:
+            if (!enter_call(a, op, mask | maybe)) continue;
             return false;
-        }
         case Op::barrier:
+            if (!maybe && !(a.taint & mask) && op.src[1] == kNone && (group_.valid & ~exited_ & ~mask))
+                s_.trace.page().add(p_.first_event() + p_.instructions + fn(a).first_instruction + op.instruction, static_cast<double>(a.weight), 0, 0);
             s_.trace.page().barrier_lanes += std::popcount(mask | maybe) * static_cast<double>(a.weight);
             phase_ = op.payload + 1;
             if (s_.observer) s_.observer->at_barrier(*this);
@@ -243,6 +242,33 @@ bool Machine::execute(Activation& a) {
     }
     a.block = kNone;
     go(a, block, f.blocks[block].fall_through, a.mask, a.weight);
+    return true;
+}
+
+bool Machine::enter_call(Activation& a, const MicroOp& op, u32 mask) {
+    constexpr std::size_t deepest = 24;
+    const CallOp& call = p_.calls[op.payload];
+    u32& skipped = s_.skipped_calls[fn(a).first_instruction + op.instruction];
+    if (call.callee == kNone) {
+        skipped = std::max(skipped, 1u);
+        return false;
+    }
+    if (stack_.size() > deepest || s_.steps > s_.budget) {
+        skipped = 2;
+        for (const auto& [theirs, mine] : call.out)
+            if (mine != kNone) write_unknown(a.slots[mine], {mask, a.alive}, reason_of(a, op));
+        return false;
+    }
+    const u32 index = a.op - 1;
+    push(call.callee, mask);
+    Activation& callee = stack_.back();
+    Activation& caller = stack_[stack_.size() - 2];
+    callee.call = index;
+    for (const auto& [mine, theirs] : call.in) {
+        if (mine == kNone || theirs == kNone) continue;
+        callee.slots[theirs] = caller.slots[mine];
+        callee.slots[theirs].tainted = 0;
+    }
     return true;
 }
 

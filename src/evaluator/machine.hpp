@@ -35,9 +35,11 @@ struct Session {
     Trace trace;
     SharedShadow shared;
     Domain domain;
+    u64 runs{}, all_steps{};                 ///< boxes run; `steps` without what sampling takes back of it
     u64 steps{}, budget{};                   ///< micro-operations carried out, and how many may be
     std::vector<std::uint8_t> loop_doubt;    ///< by KernelFacts::loops: 0 none, 1 wait, 2 assumed, 3 unknown, 4 cut, 5 endless
     std::vector<u32> divergent, undecided;   ///< global instruction numbers of branches, 1 = seen
+    std::vector<u32> skipped_calls;          ///< the same of calls: 1 nothing is known of the callee, 2 too deep
     std::vector<std::vector<Value>> pool;    ///< register files to use again
     u64 dynamic_touched{};
     Observer* observer{};
@@ -126,7 +128,6 @@ private:
     void forget_variant(Activation& a, const LoopProgram& loop, u32 mask);
     [[nodiscard]] std::optional<double> taken_probability(const Activation& a, const MicroOp& op) const;
     [[nodiscard]] std::optional<BranchPolicy::Trips> trips_policy(const LoopProgram& loop) const;
-    [[nodiscard]] std::vector<std::string> location_names(u32 function, u32 instruction) const;
 
     // summary.cpp
     void at_header(Activation& a, u32 loop, u32 mask);
@@ -143,6 +144,10 @@ private:
     void store(Activation& a, const MicroOp& op, const MemoryOp& m, const Located& at, const Value& base, u32 mask);
     void isspacep(Activation& a, const MicroOp& op, u32 mask);
 
+    /// False when what is called is not followed: its results are unknown then.
+    bool enter_call(Activation& a, const MicroOp& op, u32 mask);
+    /// How much of a warp executes an instruction whose guard is known for some lanes only.
+    [[nodiscard]] double share_of_warp(u32 mask, u32 maybe) const;
     void count(Activation& a, u32 unit, u32 mask, u32 maybe);
     void settle_taint(Activation& a, const MicroOp& op, u32 mask);
     void mark_taint(Activation& a, const MicroOp& op, u32 mask, u32 maybe);
@@ -155,6 +160,7 @@ private:
     Place place_{};
     WarpGroup group_{};
     u32 phase_{}, exited_{};
+    std::optional<double> guess_;            ///< of the present instruction: how likely a lane is whose guard is not known
     std::vector<u32> occurrences_;           ///< by memory operation
     LocalShadow local_;
 };

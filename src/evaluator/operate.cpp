@@ -153,9 +153,7 @@ void select(Context& x) {
     for (unsigned l = 0; l < kLanes; ++l) {
         bool first = x.c->lane[l] != 0;
         if (op.op == Op::slct) {
-            first = op.kind2 == Kind::f32 ? !(std::bit_cast<float>(static_cast<u32>(x.c->lane[l])) < 0.0f) &&
-                                                std::bit_cast<float>(static_cast<u32>(x.c->lane[l])) >= 0.0f
-                                          : sign_extend(x.c->lane[l], 32) >= 0;
+            first = op.kind2 == Kind::f32 ? not_negative(x.c->lane[l], op.ftz) : sign_extend(x.c->lane[l], 32) >= 0;
         }
         if (first) picks_a |= 1u << l;
     }
@@ -190,7 +188,8 @@ void with_four(Context& x, const Value* d) {
             carry[l] = c;
         }
     }
-    write_lanes(x.slots[op.dst[0]], out, known, false, {}, 0, x.lanes, x.domain, x.origin());
+    // A sum of which only the carry is used has no slot.
+    if (op.dst[0] != kNone) write_lanes(x.slots[op.dst[0]], out, known, false, {}, 0, x.lanes, x.domain, x.origin());
     if (!is_bfi && op.dst[1] != kNone) write_lanes(x.slots[op.dst[1]], carry, known, false, {}, 0, x.lanes, x.domain, x.origin());
 }
 
@@ -209,12 +208,6 @@ void pack(const FunctionProgram& fn, Context& x) {
     }
     x.domain.tie(axes);
     write_lanes(x.slots[op.dst[0]], out, known, uniform, {}, 0, x.lanes, x.domain, x.reason);
-}
-
-bool directed_rounding(const MicroOp& op) {
-    const bool arithmetic = op.op >= Op::fadd && op.op <= Op::fdiv;
-    const bool roots = op.op == Op::fsqrt || op.op == Op::frcp;
-    return (arithmetic || roots) && (op.rounding == ptx::Rounding::rz || op.rounding == ptx::Rounding::rm || op.rounding == ptx::Rounding::rp);
 }
 
 void arithmetic(Context& x) {
@@ -286,6 +279,13 @@ void arithmetic(Context& x) {
         break;
     case Op::min: case Op::max: {
         const bool want_less = op.op == Op::min;
+        if (op.mode & 4) {      // .relu
+            x.each([=](u64 a, u64 b, u64) {
+                const i64 picked = static_cast<i64>((static_cast<i64>(wide(a)) < static_cast<i64>(wide(b))) == want_less ? wide(a) : wide(b));
+                return picked < 0 ? 0 : static_cast<u64>(picked) & mask;
+            });
+            break;
+        }
         if (s) x.each([=](u64 a, u64 b, u64) { return ((static_cast<i64>(wide(a)) < static_cast<i64>(wide(b))) == want_less ? a : b) & mask; });
         else x.each([=](u64 a, u64 b, u64) { return ((a < b) == want_less ? a : b) & mask; });
         break;
@@ -327,7 +327,7 @@ void operate(const FunctionProgram& fn, const MicroOp& op, Value* slots, Lanes l
     if (op.sources > 1) x.b = &slots[op.src[1]];
     if (op.sources > 2) x.c = &slots[op.src[2]];
     if (op.op == Op::pack) return pack(fn, x);
-    if (op.op == Op::unknown || !x.a || directed_rounding(op)) {
+    if (op.op == Op::unknown || !x.a) {
         for (const u32 d : op.dst)
             if (d != kNone) write_unknown(slots[d], lanes, reason);
         return;

@@ -30,8 +30,11 @@ void keep_in_range(const Value& v, u32 lanes, unsigned width, bool is_signed, Do
 void exchange(const FunctionProgram& fn, const MicroOp& op, Value* slots, Lanes lanes, Domain& domain, u32 reason);
 // scalar.cpp: one lane of an operation that has no vector form worth having
 [[nodiscard]] u64 scalar(const MicroOp& op, u64 a, u64 b, u64 c);
-[[nodiscard]] u64 convert(const MicroOp& op, u64 a);
+[[nodiscard]] u64 convert(const MicroOp& op, u64 a);         // convert.cpp
+[[nodiscard]] u64 floating(const MicroOp& op, u64 a, u64 b, u64 c);   // floats.cpp
 [[nodiscard]] u64 bit_field_insert(u64 a, u64 b, unsigned pos, unsigned len, unsigned width);
+/// slct on a float: is it at least zero, -0 included? A NaN is not.
+[[nodiscard]] bool not_negative(u64 bits, bool ftz);
 [[nodiscard]] bool compare_lane(const MicroOp& op, u64 a, u64 b);
 /// Sum with carry: the result and the carry out.
 [[nodiscard]] std::pair<u64, bool> with_carry(const MicroOp& op, u64 a, u64 b, u64 c, bool carry);

@@ -90,6 +90,7 @@ Program prepare(const KernelCode& code, const PrepareOptions& options) {
         program.functions[f].first_instruction = instructions;
         instructions += static_cast<u32>(code.functions[f].ir.function->instructions.size());
     }
+    program.instructions = instructions;
     map_addresses(program);
     std::vector<Decoded> decoded;
     std::vector<PendingCall> pending;
@@ -103,6 +104,7 @@ Program prepare(const KernelCode& code, const PrepareOptions& options) {
     link_calls(program, decoded, pending);
     forget_results(program, decoded, pending);
     mark_slice(program, decoded, options.whole);
+    program.barrier_units.assign(program.barriers, {kNone, 0});
     for (u32 f = 0; f < decoded.size(); ++f) {
         lay_out(program, f, decoded[f], options.whole);
         describe_loops(program, f, decoded[f]);

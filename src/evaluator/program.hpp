@@ -22,7 +22,7 @@ enum class Op : std::uint8_t {
     popc, clz, bfind, brev, bfe, bfi, szext, bmsk, fns, dp4a, dp2a,
     and_, or_, xor_, not_, cnot, lop3, shf, shl, shr, prmt, setp, set, selp, slct, addc, subc, madc,
     fadd, fsub, fmul, ffma, fdiv, fmin, fmax, fneg, fabs, fsqrt, frcp, frsqrt, fex2, flg2, fsin, fcos, copysign, testp,
-    pack, unpack, byte_select,
+    ftanh, pack, unpack, packed16,
     shfl, vote, match, activemask, redux, elect, isspacep, cvta, mapa, ctarank,
     unknown,                                 ///< the result is not known
     load, store, access,                     ///< memory; `access` is any other operation on memory, results unknown
@@ -30,7 +30,7 @@ enum class Op : std::uint8_t {
 };
 
 /// Kinds of numbers an operation works on.
-enum class Kind : std::uint8_t { unsigned_int, signed_int, f32, f64, f16, bf16, pred, other };
+enum class Kind : std::uint8_t { unsigned_int, signed_int, f32, f64, f16, bf16, tf32, pred, other };
 
 struct MicroOp {
     Op op{};
@@ -41,7 +41,7 @@ struct MicroOp {
     ptx::BoolOp bool_op{};
     ptx::Rounding rounding{};
     bool sat{}, hi{}, ftz{}, carry_in{}, carry_out{}, guard_negated{}, negate_last{};
-    std::uint8_t mode{};                     ///< shfl/vote/prmt/shf/redux variant, see decode.cpp
+    std::uint8_t mode{};                     ///< shfl/vote/prmt/shf/redux/min/cvt variant, see decode_arithmetic.cpp
     std::uint8_t sources{};                  ///< how many of src are used
     u32 dst[2]{kNone, kNone};
     u32 src[4]{kNone, kNone, kNone, kNone};  ///< src[3] of an exchange: the member mask; barrier: src[0] id, src[1] threads
@@ -78,12 +78,18 @@ struct CallOp {
     std::vector<std::pair<u32, u32>> in, out;   ///< caller's slot -> callee's slot; callee's slot -> caller's slot
 };
 
+/// What tells the warps of a specialised kernel apart.
+enum RoleDuty : std::uint8_t { duty_copies = 1, duty_multiplies = 2, duty_waits = 4, duty_signals = 8, duty_registers = 16 };
+
 /// Instructions of a run without a barrier that execute together: under the same guard, counted by one counter.
 struct Unit {
     u32 function{}, block{};
     std::vector<std::pair<u32, std::uint16_t>> classes, machine;   ///< (index, how many)
     u32 instructions{};
     double tensor_fma{};
+    std::uint8_t role{};                     ///< RoleDuty bits of its instructions
+    bool has_barrier{};                      ///< it ends with a barrier that waits for the whole block
+    u32 registers{}, role_instruction{kNone};   ///< of the last setmaxnreg, 0: none; the first instruction with a duty
     std::vector<std::pair<u32, float>> chain, chain_miss;          ///< operations on the longest dependence chain
 };
 
@@ -101,6 +107,8 @@ struct LoopProgram {
     std::vector<u32> written;                ///< all slots the loop writes
     std::vector<u32> variant;                ///< slots whose value may differ from one iteration to the next
     std::vector<u32> counted_exits;          ///< blocks with an exit that does not depend on loaded data
+    std::vector<u32> spins;                  ///< blocks that go back to the header when another thread is not ready: a wait that
+                                             ///< shares its header with the loop around it
     bool waits{};                            ///< it spins on something another thread does
     bool has_barrier{}, writes_tracked{};
     bool tests_at_top{};                     ///< the header only tests: the body is what follows it
@@ -155,7 +163,12 @@ struct Program {
     AddressMap map;
     bool shared_is_read{};                   ///< the slice reads shared memory back
     bool local_is_read{};
+    bool has_roles{};                        ///< warps may be specialised: it waits on mbarriers, or changes register counts
     u32 barriers{};                          ///< in text order; phase k + 1 begins after barrier k
+    std::vector<std::pair<u32, u32>> barrier_units;   ///< by barrier: the unit it executes with, its instruction in that function
+    u32 instructions{};                      ///< of all functions
+    /// Events of single instructions are counted behind the units of all phases: lanes that part, lanes that miss a barrier.
+    [[nodiscard]] u32 first_event() const { return (barriers + 1) * static_cast<u32>(units.size()); }
     std::vector<std::string> notes;          ///< what cannot be followed at all, for LaunchFacts::unknowns
 };
 

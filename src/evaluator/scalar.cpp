@@ -1,7 +1,5 @@
-// One lane at a time: operations that are rare on the way to an address. PTX ISA 9.7.1 to 9.7.8, to the letter.
+// One lane at a time: integer operations that are rare on the way to an address. PTX ISA 9.7.1 and 9.7.8, to the letter.
 #include <bit>
-#include <cmath>
-#include <limits>
 
 #include "evaluator/operate.hpp"
 
@@ -12,57 +10,6 @@ i128 typed(u64 value, unsigned width, bool is_signed) {
 }
 
 namespace {
-
-float as_f32(u64 bits, bool ftz) {
-    const float f = std::bit_cast<float>(static_cast<u32>(bits));
-    return ftz && std::fpclassify(f) == FP_SUBNORMAL ? std::copysign(0.0f, f) : f;
-}
-double as_f64(u64 bits) { return std::bit_cast<double>(bits); }
-u64 bits_of(float f, bool ftz) {
-    if (ftz && std::fpclassify(f) == FP_SUBNORMAL) f = std::copysign(0.0f, f);
-    if (std::isnan(f)) return 0x7fffffff;    // the canonical NaN
-    return std::bit_cast<u32>(f);
-}
-u64 bits_of(double d) { return std::isnan(d) ? 0x7fffffffffffffff : std::bit_cast<u64>(d); }
-
-template <class T>
-T float_arithmetic(Op op, T a, T b, T c) {
-    switch (op) {
-    case Op::fadd: return a + b;
-    case Op::fsub: return a - b;
-    case Op::fmul: return a * b;
-    case Op::ffma: return std::fma(a, b, c);
-    case Op::fdiv: return a / b;
-    case Op::fmin: return std::fmin(a, b);
-    case Op::fmax: return std::fmax(a, b);
-    case Op::fneg: return -a;
-    case Op::fabs: return std::fabs(a);
-    case Op::fsqrt: return std::sqrt(a);
-    case Op::frcp: return T{1} / a;
-    case Op::frsqrt: return T{1} / std::sqrt(a);
-    case Op::fex2: return std::exp2(a);
-    case Op::flg2: return std::log2(a);
-    case Op::fsin: return std::sin(a);
-    case Op::fcos: return std::cos(a);
-    case Op::copysign: return std::copysign(b, a);
-    default: return a;
-    }
-}
-
-template <class T>
-bool test_property(unsigned mode, T v) {
-    switch (mode) {
-    case 0: return std::isfinite(v);
-    case 1: return std::isinf(v);
-    case 2: return !std::isnan(v);
-    case 3: return std::isnan(v);
-    case 4: return std::isnormal(v);
-    default: return std::fpclassify(v) == FP_SUBNORMAL;
-    }
-}
-
-template <class T>
-T saturate(T v) { return std::isnan(v) ? T{0} : v < T{0} ? T{0} : v > T{1} ? T{1} : v; }
 
 u64 bit_field_extract(const MicroOp& op, u64 a, unsigned pos, unsigned len) {
     const unsigned width = op.width;
@@ -142,16 +89,6 @@ u64 reverse_bits(u64 v, unsigned width) {
     return r;
 }
 
-u64 floating(const MicroOp& op, u64 a, u64 b, u64 c) {
-    if (op.kind == Kind::f64) {
-        const double r = float_arithmetic(op.op, as_f64(a), as_f64(b), as_f64(c));
-        return bits_of(op.sat ? saturate(r) : r);
-    }
-    if (op.op == Op::fneg) return (a ^ 0x80000000u) & 0xffffffffu;
-    const float r = float_arithmetic(op.op, as_f32(a, op.ftz), as_f32(b, op.ftz), as_f32(c, op.ftz));
-    return bits_of(op.sat ? saturate(r) : r, op.ftz);
-}
-
 }  // namespace
 
 u64 scalar(const MicroOp& op, u64 a, u64 b, u64 c) {
@@ -205,7 +142,16 @@ u64 scalar(const MicroOp& op, u64 a, u64 b, u64 c) {
         if (y == 0) return op.op == Op::div ? width_mask(w) : a;
         return static_cast<u64>(op.op == Op::div ? x / y : x % y) & width_mask(w);
     }
-    case Op::testp: return op.kind == Kind::f64 ? test_property(op.mode, as_f64(a)) : test_property(op.mode, as_f32(a, false));
+    case Op::packed16: {
+        u64 r = 0;
+        for (unsigned at = 0; at < 32; at += 16) {
+            const i128 x = typed(a >> at, 16, s), y = typed(b >> at, 16, s);
+            i128 v = (op.mode & 3) == 0 ? x + y : ((op.mode & 3) == 1) == (x < y) ? x : y;
+            if ((op.mode & 4) && v < 0) v = 0;
+            r |= (static_cast<u64>(v) & 0xffff) << at;
+        }
+        return r;
+    }
     default: return floating(op, a, b, c);
     }
 }
@@ -228,121 +174,6 @@ std::pair<u64, bool> with_carry(const MicroOp& op, u64 a, u64 b, u64 c, bool car
     }
     const u128 r = x + y + in;
     return {static_cast<u64>(r) & mask, ((r >> w) & 1) != 0};
-}
-
-namespace {
-
-template <class T>
-bool compare_values(ptx::Compare c, T a, T b, bool unordered) {
-    using C = ptx::Compare;
-    switch (c) {
-    case C::eq: return !unordered && a == b;
-    case C::ne: return !unordered && a != b;
-    case C::lt: case C::lo: return !unordered && a < b;
-    case C::le: case C::ls: return !unordered && a <= b;
-    case C::gt: case C::hi: return !unordered && a > b;
-    case C::ge: case C::hs: return !unordered && a >= b;
-    case C::equ: return unordered || a == b;
-    case C::neu: return unordered || a != b;
-    case C::ltu: return unordered || a < b;
-    case C::leu: return unordered || a <= b;
-    case C::gtu: return unordered || a > b;
-    case C::geu: return unordered || a >= b;
-    case C::num: return !unordered;
-    case C::nan: return unordered;
-    case C::none: return false;
-    }
-    return false;
-}
-
-template <class T>
-T round_to_integer(T v, ptx::Rounding r) {
-    switch (r) {
-    case ptx::Rounding::rni: return std::nearbyint(v);
-    case ptx::Rounding::rmi: return std::floor(v);
-    case ptx::Rounding::rpi: return std::ceil(v);
-    default: return std::trunc(v);
-    }
-}
-
-u64 to_integer(const MicroOp& op, long double v) {
-    if (std::isnan(v)) return 0;
-    const bool s = op.kind == Kind::signed_int;
-    const unsigned w = op.width;
-    const long double low = s ? -std::ldexp(1.0L, static_cast<int>(w) - 1) : 0.0L;
-    const long double high = s ? std::ldexp(1.0L, static_cast<int>(w) - 1) - 1 : std::ldexp(1.0L, static_cast<int>(w)) - 1;
-    if (v <= low) return static_cast<u64>(static_cast<i64>(low));
-    if (v >= high) return s ? width_mask(w - 1) : width_mask(w);
-    return v < 0 ? static_cast<u64>(static_cast<i64>(v)) : static_cast<u64>(v);
-}
-
-/// Rounds an exact value to T as asked; long double holds every 64-bit integer and every double exactly.
-template <class T>
-T narrow(long double v, ptx::Rounding r) {
-    const T nearest = static_cast<T>(v);
-    const long double back = nearest;
-    if (back == v || std::isnan(v)) return nearest;
-    const T up = back > v ? nearest : std::nextafter(nearest, std::numeric_limits<T>::infinity());
-    const T down = back < v ? nearest : std::nextafter(nearest, -std::numeric_limits<T>::infinity());
-    switch (r) {
-    case ptx::Rounding::rz: return v > 0 ? down : up;
-    case ptx::Rounding::rm: return down;
-    case ptx::Rounding::rp: return up;
-    default: return nearest;
-    }
-}
-
-bool is_integer(Kind k) { return k == Kind::unsigned_int || k == Kind::signed_int || k == Kind::pred; }
-
-}  // namespace
-
-bool compare_lane(const MicroOp& op, u64 a, u64 b) {
-    if (op.kind == Kind::f32) {
-        const float x = as_f32(a, op.ftz), y = as_f32(b, op.ftz);
-        return compare_values(op.compare, x, y, std::isnan(x) || std::isnan(y));
-    }
-    if (op.kind == Kind::f64) {
-        const double x = as_f64(a), y = as_f64(b);
-        return compare_values(op.compare, x, y, std::isnan(x) || std::isnan(y));
-    }
-    const bool s = op.kind == Kind::signed_int;
-    return compare_values(op.compare, typed(a, op.width, s), typed(b, op.width, s), false);
-}
-
-u64 convert(const MicroOp& op, u64 a) {
-    const u64 reg = width_mask(op.reg_width);
-    const bool from_int = is_integer(op.kind2), to_int = is_integer(op.kind);
-    if (from_int && to_int) {
-        i128 v = typed(a, op.width2, op.kind2 == Kind::signed_int);
-        const bool s = op.kind == Kind::signed_int;
-        if (op.sat) {
-            const i128 low = s ? -(static_cast<i128>(1) << (op.width - 1)) : 0;
-            const i128 high = s ? (static_cast<i128>(1) << (op.width - 1)) - 1 : static_cast<i128>(width_mask(op.width));
-            v = v < low ? low : v > high ? high : v;
-        }
-        return static_cast<u64>(typed(static_cast<u64>(v), op.width, s)) & reg;
-    }
-    if (from_int) {
-        const i128 v = typed(a, op.width2, op.kind2 == Kind::signed_int);
-        const long double exact = v < 0 ? -static_cast<long double>(static_cast<u64>(-v)) : static_cast<long double>(static_cast<u64>(v));
-        if (op.kind == Kind::f64) {
-            const double r = narrow<double>(exact, op.rounding);
-            return bits_of(op.sat ? saturate(r) : r);
-        }
-        const float r = narrow<float>(exact, op.rounding);
-        return bits_of(op.sat ? saturate(r) : r, op.ftz);
-    }
-    const bool rounds = op.rounding == ptx::Rounding::rni || op.rounding == ptx::Rounding::rzi || op.rounding == ptx::Rounding::rmi ||
-                        op.rounding == ptx::Rounding::rpi;
-    long double v = op.kind2 == Kind::f64 ? static_cast<long double>(as_f64(a)) : static_cast<long double>(as_f32(a, op.ftz));
-    if (rounds || to_int) v = round_to_integer(v, op.rounding);
-    if (to_int) return static_cast<u64>(typed(to_integer(op, v), op.width, op.kind == Kind::signed_int)) & reg;
-    if (op.kind == Kind::f64) {
-        const double r = narrow<double>(v, op.rounding);
-        return bits_of(op.sat ? saturate(r) : r);
-    }
-    const float r = narrow<float>(v, op.rounding);
-    return bits_of(op.sat ? saturate(r) : r, op.ftz);
 }
 
 }  // namespace flipflop::eval

@@ -91,6 +91,10 @@ public:
         barrier_lanes += child.barrier_lanes * times;
         child.clear();
     }
+    /// Adds what another page counted, and leaves it as it is.
+    void add_counts(const Page& other) {
+        for (const u32 k : other.touched_) add(k, other.counts_[k].warps, other.counts_[k].lanes, other.counts_[k].doubtful);
+    }
     void clear() {
         for (const u32 k : touched_) counts_[k] = {};
         touched_.clear();

@@ -148,6 +148,7 @@ KernelCode analyse_kernel(const ptx::Module& module, std::uint32_t entry, Analys
     if (full) {
         facts.fingerprint = code_fingerprint(module, tree);
         list_accesses(module, tree, code);
+        for (const FunctionCode& function : code.functions) settle_tensor_bytes(function, facts.accesses);
         facts.access_count = facts.accesses.size();
     } else {
         count_by_form(module, functions, code);

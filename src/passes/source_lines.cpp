@@ -32,6 +32,21 @@ std::optional<SourceLine> source_of(const ptx::Module& module, const ptx::Instru
     return line_of(module, at);
 }
 
+std::vector<std::string> place_names(const ptx::Module& module, const ptx::Instruction& instruction) {
+    std::vector<std::string> names{"ptx:" + std::to_string(instruction.line)};
+    std::uint32_t at = instruction.location;
+    for (int steps = 0; at != 0 && at <= module.locations.size() && steps < 1000; ++steps) {
+        if (const auto line = line_of(module, at)) {
+            const std::string number = ":" + std::to_string(line->line);
+            names.push_back(line->file + number);
+            const auto slash = line->file.find_last_of('/');
+            if (slash != std::string::npos) names.push_back(line->file.substr(slash + 1) + number);
+        }
+        at = module.locations[at - 1].inlined_at;
+    }
+    return names;
+}
+
 std::optional<SourceLine> source_of(const ptx::Module& module, const ptx::Function& function) {
     for (const ptx::Instruction& i : function.instructions)
         if (auto line = line_of(module, outermost(module, i.location))) return line;

@@ -94,6 +94,29 @@ void write_accesses(JsonWriter& json, const ConfigResult& config) {
     json.end_array();
 }
 
+/// Beside the contract's keys: what the warps of a specialised kernel do. Null where all do the same.
+void write_roles(JsonWriter& json, const ConfigResult& config) {
+    json.key("roles");
+    if (!config.full_detail || !config.facts || config.facts->roles.empty()) {
+        json.value(nullptr);
+        return;
+    }
+    json.begin_array();
+    for (const RoleFacts& role : config.facts->roles) {
+        json.begin_object();
+        json.member("warps_per_block", role.warps_per_block);
+        json.key("does");
+        json.begin_array();
+        for (const std::string& word : role.does) { json.value(word); }
+        json.end_array();
+        json.member("registers", role.registers);
+        json.member("ptx_line", role.ptx_line);
+        json.member("warp_instructions", role.warp_instructions);
+        json.end_object();
+    }
+    json.end_array();
+}
+
 void write_predicted(JsonWriter& json, const std::optional<Prediction>& predicted) {
     json.key("predicted");
     json.begin_object();
@@ -146,6 +169,7 @@ void write_config(JsonWriter& json, const ConfigResult& config) {
     write_traffic(json, config);
     write_loops(json, config);
     write_accesses(json, config);
+    write_roles(json, config);
     write_predicted(json, config.predicted);
     json.key("terms");
     if (const std::optional<Term> root = config.full_detail ? whole_term(config) : std::nullopt) {

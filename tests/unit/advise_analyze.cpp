@@ -207,6 +207,9 @@ TEST_CASE("what the user got wrong is said, with the contract's ids", "[advise][
     CHECK(with([](auto& o) { o.launch.grid_expression[0] = "gpu.sm"; }) == "FF0742");
     CHECK(with([](auto& o) { o.launch.dynamic_smem = "16 *"; }) == "FF0741");
     CHECK(with([](auto& o) { o.launch.trips = {"L99=4"}; }) == "FF0731");
+    CHECK(with([](auto& o) { o.launch.taken = {"nowhere.cu:3=0.5"}; }) == "FF0731");
+    CHECK(with([](auto& o) { o.launch.args = {"2=100", "2=200"}; }) == "FF0711");
+    CHECK(with([](auto& o) { o.launch.args = {"2=100", "param_2=200"}; }) == "FF0711");
     CHECK(with([](auto& o) { o.clocks_mhz = {-1}; }) == "FF0754");
     CHECK(with([](auto& o) { o.sms = 1000; }) == "FF0757");
     CHECK(with([](auto& o) { o.launch.current_grid = Dim3{4, 1, 1}; }) == "FF0751");

@@ -208,6 +208,7 @@ TEST_CASE("the estimate beside ptxas on the examples", "[passes][registers][ptxa
     const Share share = compare(ptx_below(std::filesystem::path(FLIPFLOP_SOURCE_DIR) / "examples"), *tool, 80, false);
     INFO(share.near_it << " near, " << share.inside << " inside the interval, of " << share.all);
     REQUIRE(share.all >= 12);
+    // 15 of 26 here (57 %), all inside their intervals; kernels of loads and address arithmetic are estimated 4 too low.
     CHECK(share.near_it >= 0.5 * share.all);
     CHECK(share.inside >= 0.85 * share.all);
 }

@@ -64,18 +64,27 @@ Finding make_finding(const RuleContext& context, const char* rule, std::size_t a
     return finding;
 }
 
+Finding make_finding_at(const RuleContext& context, const char* rule, std::uint32_t ptx_line, const std::optional<SourceLine>& source,
+                        std::string message, Cost cost, std::string help) {
+    Finding finding = make_finding(context, rule, std::move(message), cost, std::move(help));
+    finding.ptx_line = ptx_line;
+    finding.source = source;
+    return finding;
+}
+
 std::string_view kind_of(const AccessDescription& access) {
     if (access.atomic) return "atomic";
     if (access.reads && access.writes) return "copy";
     return access.writes ? "store" : "load";
 }
 
-std::string place_of(const AccessDescription& access) {
-    if (!access.source) return fmt::format("PTX line {}", access.ptx_line);
-    const std::string& file = access.source->file;
-    const std::size_t slash = file.find_last_of('/');
-    return fmt::format("{}:{}", slash == std::string::npos ? file : file.substr(slash + 1), access.source->line);
+std::string place_of(std::uint32_t ptx_line, const std::optional<SourceLine>& source) {
+    if (!source) return fmt::format("PTX line {}", ptx_line);
+    const std::size_t slash = source->file.find_last_of('/');
+    return fmt::format("{}:{}", slash == std::string::npos ? source->file : source->file.substr(slash + 1), source->line);
 }
+
+std::string place_of(const AccessDescription& access) { return place_of(access.ptx_line, access.source); }
 
 std::string short_number(double value) {
     if (value == std::round(value) && std::abs(value) < 1e6) return fmt::format("{:.0f}", value);

@@ -34,9 +34,14 @@ struct Cost { std::optional<double> us, mj; };
 /// The same at an access.
 [[nodiscard]] Finding make_finding(const RuleContext& context, const char* rule, std::size_t access, std::string message, Cost cost, std::string help);
 
+/// The same at any line.
+[[nodiscard]] Finding make_finding_at(const RuleContext& context, const char* rule, std::uint32_t ptx_line, const std::optional<SourceLine>& source,
+                                      std::string message, Cost cost, std::string help);
+
 /// "load", "store", "atomic", "copy"
 [[nodiscard]] std::string_view kind_of(const AccessDescription& access);
 /// "transpose.cu:9", else "PTX line 42"
+[[nodiscard]] std::string place_of(std::uint32_t ptx_line, const std::optional<SourceLine>& source);
 [[nodiscard]] std::string place_of(const AccessDescription& access);
 /// At most three significant digits.
 [[nodiscard]] std::string short_number(double value);
