@@ -15,6 +15,25 @@ namespace flipflop {
 enum class Objective : std::uint8_t { time, energy, edp, energy_at_95 };
 [[nodiscard]] std::string_view to_string(Objective objective);
 
+/// Where a text of the launches file stands: a complaint about the option that it stands for is moved there.
+struct TextOrigin {
+    std::string option, text;                    ///< "--grid-x", "ceil(n / block.x)"
+    std::string file;
+    LineColumn at;                               ///< of the text's first character
+    std::string source_line;
+};
+
+/// One problem size of a launch: what differs from the others.
+struct CaseOptions {
+    std::string name;
+    std::vector<std::string> args;               ///< PARAM=VALUE
+    std::optional<Dim3> work, grid;
+    int work_axes{}, grid_axes{};                ///< as in LaunchOptions
+    double weight{1};
+    std::optional<double> swept;                 ///< the value of --sweep's parameter
+    std::optional<TextOrigin> origin;            ///< in a launches file
+};
+
 /// What the command line says of launches, as text where it must be resolved against a kernel's parameters.
 struct LaunchOptions {
     std::vector<std::string> kernels;            ///< --kernel, empty = all
@@ -33,8 +52,32 @@ struct LaunchOptions {
     std::optional<Dim3> cluster;
     bool cooperative{};
     bool ignore_launch_bounds{};
+    std::optional<std::string> work_expression[3];   ///< threads wanted on an axis as an expression over the arguments
+    std::vector<std::string> case_texts;         ///< --case NAME:PARAM=VALUE,...,weight=W
+    std::optional<std::string> sweep;            ///< --sweep PARAM=FROM:TO:xSTEP
+    std::vector<CaseOptions> cases;              ///< those of a launches file
+    std::size_t file_args{}, file_data{};        ///< so many of `args` and `data` (the first) are a launches file's: others override them
+    std::vector<TextOrigin> origins;             ///< of what a launches file gave
     bool experimental{};                     ///< --experimental: rules whose findings are often wrong
 };
+
+/// One [[kernel]] of a launches file.
+struct KernelLaunches {
+    std::string match;                           ///< as --kernel
+    std::vector<std::string> params;             ///< source names, by position
+    LaunchOptions launch;
+    std::optional<double> calls;                 ///< launches per step
+    LineColumn at;
+};
+
+/// A team's launches.toml. A kernel is described by the first entry that matches it.
+struct LaunchesFile {
+    std::string path;
+    std::vector<KernelLaunches> kernels;
+};
+/// FF0760 with line and column: not TOML, an unknown key, a wrong type, a value out of range.
+[[nodiscard]] Result<LaunchesFile> read_launches(const std::string& path);
+[[nodiscard]] Result<LaunchesFile> parse_launches(std::string_view text, const std::string& path);
 
 /// What of its surroundings the caller lets outside tools use. The library itself reads no environment.
 struct Environment {
@@ -47,6 +90,9 @@ enum class PtxasUse : std::uint8_t { automatic, require, off };
 
 struct AnalyzeOptions {
     LaunchOptions launch;
+    std::optional<LaunchesFile> launches;        ///< --launches; what `launch` says goes before it
+    bool variants{};                             ///< the inputs' kernels are variants of one computation: rank them
+    std::string variant_table;                   ///< CSV with the variants' parameters
     std::vector<std::string> gpus;               ///< names, aliases, files, "all"
     std::optional<std::uint32_t> sms;
     std::vector<double> clocks_mhz, power_limits_w;

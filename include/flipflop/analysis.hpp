@@ -39,6 +39,8 @@ struct ConfigResult {
     std::optional<std::uint32_t> rank;       ///< 1 = best by the objective; empty when not launchable
     bool is_current{}, is_heuristic{};
     bool is_reference{};                     ///< what `safe` is judged against: today's launch, else the assumed one
+    std::optional<double> regret;            ///< among several cases: cost over the case's own best, minus 1
+    std::string chosen_for;                  ///< "least_worst_regret least_weighted_cost dispatch", as far as it is that
 };
 
 struct Assumption {
@@ -125,10 +127,56 @@ struct KernelResult {
 
 struct ParameterValue { std::string value; bool given{}; };
 
+/// A launch for several cases: a block at an operating point.
+struct CommonLaunch {
+    Dim3 block;
+    std::optional<double> clock_mhz, power_limit_w;
+    std::optional<bool> safe;                ///< in all the cases that it is for
+    double weighted_cost{};                  ///< mean over its cases, by their weights
+    double worst_regret{};                   ///< largest cost over the case's own best, minus 1
+    std::string worst_case;
+    std::vector<double> regrets;             ///< by case of AcrossCases::cases
+};
+
+struct CaseLine {
+    std::string name;
+    double weight{1};
+    std::optional<double> swept;             ///< the value of the swept parameter
+    Dim3 best_block, best_grid;
+    double best_cost{};
+    std::optional<bool> safe;
+};
+
+/// One row of a dispatch table: the cases that one launch is for.
+struct DispatchRow {
+    Dim3 block;
+    std::optional<double> clock_mhz, power_limit_w;
+    std::optional<bool> safe;
+    std::vector<std::string> cases;
+    std::optional<double> from, to;          ///< of the swept parameter: the points at its ends
+    std::optional<double> crossing;          ///< from this value on the next row is better
+};
+
+/// Several cases on one GPU: a launch for all of them, and what more than one would gain.
+struct AcrossCases {
+    std::string objective, unit;             ///< "time", "us"
+    std::string swept;                       ///< the parameter of --sweep, or empty
+    std::vector<CaseLine> cases;             ///< those with a recommendation
+    std::optional<CommonLaunch> least_worst_regret, least_weighted_cost;
+    std::string none_because;                ///< why there is none for all
+    struct Second { Dim3 first, second; double cost_ratio{}, cost_ratio_low{}, cost_ratio_high{}; bool pays{}; };
+    std::optional<Second> second_launch;     ///< the best pair over the best single launch
+    std::vector<DispatchRow> dispatch;       ///< where it pays
+};
+
 struct KernelAnalysis {
     KernelFacts facts;
     std::vector<ParameterValue> parameter_values;    ///< parallel to facts.parameters
-    std::vector<KernelResult> results;
+    std::vector<KernelResult> results;       ///< by GPU, then by case
+    std::vector<AcrossCases> across;         ///< by GPU, where there are cases
+    std::optional<double> calls;             ///< launches per step, of the launches file
+    std::string input;                       ///< path of the input that it came from
+    std::map<std::string, std::string> metadata;   ///< Triton's, and the variant table's: "num_warps" -> "4"
 };
 
 struct ModuleSummary {
@@ -147,10 +195,53 @@ struct InputSummary {
     std::vector<Diagnostic> diagnostics;     ///< of the container itself; the texts' are with their modules
 };
 
+/// One kernel's part of a step: `calls` launches of today's launch (or of the recommended one, where none was named).
+struct StepLine {
+    std::size_t kernel{};                    ///< index into Analysis::kernels
+    double calls{};
+    Dim3 block;
+    std::string launch;                      ///< "current" | "named" | "recommended"
+    double time_us{}, time_share{};          ///< a step's
+    std::optional<double> energy_mj, energy_share;
+    std::optional<double> recommended_time_us, recommended_energy_mj;   ///< the same with the recommended launch
+};
+
+/// All kernels of a launches file with `calls`, on one GPU. Cases of a kernel count by their weights.
+struct StepSummary {
+    std::string gpu;
+    std::vector<StepLine> lines;             ///< costliest first
+    double time_us{};
+    std::optional<double> energy_mj;         ///< empty when one of them is not known
+    std::optional<double> recommended_time_us, recommended_energy_mj;
+    std::vector<std::size_t> uncounted;      ///< kernels without `calls`
+    std::vector<std::size_t> unpredicted;    ///< kernels with calls that cannot be launched
+};
+
+/// One variant of a computation at its own best launch.
+struct VariantLine {
+    std::size_t kernel{};                    ///< index into Analysis::kernels
+    Dim3 block, grid;
+    std::uint64_t dynamic_shared_bytes{};
+    std::optional<double> time_us, energy_mj;
+    std::optional<bool> safe;
+    std::optional<double> cost_ratio, cost_ratio_low, cost_ratio_high;   ///< over the best variant, by the objective
+    std::optional<std::uint32_t> rank;
+    std::string why_not;                     ///< why it has no rank
+};
+
+/// Variants of one computation on one GPU in one case, best first (--variants).
+struct VariantRanking {
+    std::string name, gpu, case_name, objective;
+    std::vector<std::string> parameters;     ///< the metadata in which they differ
+    std::vector<VariantLine> lines;
+};
+
 struct Analysis {
     std::map<std::string, std::optional<std::string>> used;   ///< tool -> version
     std::vector<InputSummary> inputs;
     std::vector<KernelAnalysis> kernels;
+    std::vector<StepSummary> steps;          ///< by GPU, where `calls` were given
+    std::vector<VariantRanking> variants;
     std::vector<Diagnostic> notes;           ///< for standard error: what was asked for and did not apply everywhere
     std::uint64_t errors{}, warnings{};      ///< of all inputs' and modules' diagnostics
 };

@@ -39,6 +39,9 @@ void write_json(const Analysis& analysis, const TextSink& sink);
 [[nodiscard]] std::string text_report(const InspectReport& report, const TextStyle& style);
 void write_json(const InspectReport& report, const TextSink& sink);
 
+/// A launches.toml to fill in, with each parameter's uses: valid as it is, and silent about what is not known.
+[[nodiscard]] std::string launches_scaffold(const InspectReport& report);
+
 [[nodiscard]] std::string text_report(const Explanation& explanation, const TextStyle& style);
 void write_json(const Explanation& explanation, const TextSink& sink);
 

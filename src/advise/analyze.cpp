@@ -5,14 +5,15 @@
 
 #include <fmt/format.h>
 
-#include "compile.hpp"
 #include "complaints.hpp"
+#include "described.hpp"
+#include "fit_book.hpp"
 #include "flipflop/advise.hpp"
-#include "flipflop/evaluator.hpp"
-#include "gpu_result.hpp"
+#include "kernel_analysis.hpp"
 #include "machines.hpp"
 #include "parallel.hpp"
 #include "producer.hpp"
+#include "step.hpp"
 #include "passes/names.hpp"
 #include "select_kernels.hpp"
 
@@ -22,8 +23,6 @@ namespace {
 
 using namespace advise;
 
-struct KernelPlace { const Input* input{}; const ptx::Module* module{}; std::uint32_t entry{}; };
-
 /// Everything parsed, and kept alive for as long as kernels point into it.
 struct Parsed {
     std::vector<std::unique_ptr<ptx::ParseResult>> texts;
@@ -32,12 +31,9 @@ struct Parsed {
 };
 
 struct Plan {
-    Requests requests;
-    std::vector<GpuProfile> gpus;
-    std::vector<GpuModel> models;            ///< by GPU
-    std::vector<PairedError> paired;         ///< by GPU
-    std::vector<OperatingPoint> points;
-    std::unique_ptr<Compiler> compiler;
+    Requests requests;                       ///< of the command line alone
+    Boards boards;
+    std::optional<VariantTable> table;
 };
 
 void count(const std::vector<Diagnostic>& diagnostics, Analysis& analysis) {
@@ -100,67 +96,82 @@ Result<Plan> plan_of(const AnalyzeOptions& options) {
     plan.requests = std::move(*requests);
     auto points = operating_points(options);
     if (!points) return tl::unexpected(points.error());
-    plan.points = std::move(*points);
+    Boards& boards = plan.boards;
+    boards.points = std::move(*points);
     auto gpus = load_gpus(options);
     if (!gpus) return tl::unexpected(gpus.error());
-    plan.gpus = std::move(*gpus);
-    for (const GpuProfile& gpu : plan.gpus) {
-        plan.models.emplace_back(gpu);
-        plan.paired.push_back(paired_error(gpu));
+    boards.gpus = std::move(*gpus);
+    for (const GpuProfile& gpu : boards.gpus) {
+        boards.models.emplace_back(gpu);
+        boards.paired.push_back(paired_error(gpu));
+    }
+    if (!options.variant_table.empty()) {
+        auto table = read_variant_table(options.variant_table);
+        if (!table) return tl::unexpected(table.error());
+        plan.table = std::move(*table);
     }
     auto compiler = Compiler::make(options);
     if (!compiler) return tl::unexpected(compiler.error());
-    plan.compiler = std::move(*compiler);
+    boards.compiler = std::move(*compiler);
     return plan;
 }
 
-/// One kernel on all GPUs. The subject is made first, so that requests that fit nowhere are known before any work is done.
-Result<KernelAnalysis> analyse_one(const KernelPlace& place, KernelCode& code, const Subject& subject, const Plan& plan, const AnalyzeOptions& options, unsigned threads) {
-    KernelAnalysis analysis;
-    analysis.parameter_values = subject.arguments.words;
-    const Evaluator evaluator(code);
-    FactsBook book(code, evaluator, subject, options.launch.blocks.empty() ? std::optional(kSearchBudget) : std::nullopt);
-    ResultOptions result_options{options.objective, plan.points, options.full_detail, options.own_launch, threads};
-    for (std::size_t i = 0; i < plan.gpus.size(); ++i) {
-        const GpuProfile& gpu = plan.gpus[i];
-        auto resources = plan.compiler->resources(code, *place.module, gpu);
-        if (!resources) return tl::unexpected(resources.error());
-        const Stage stage{&book, &gpu, &plan.models[i], plan.paired[i], std::move(*resources), choose_code(*place.input, *place.module, gpu.cc), options.launch, options.warm_cache};
-        auto result = result_on_gpu(stage, result_options, plan.requests, evaluator);
-        if (!result) return tl::unexpected(result.error());
-        analysis.results.push_back(std::move(*result));
+/// What was asked for and fits nowhere is a usage error before any work is done: cheap beside the analysis, and a typo
+/// should not wait for it.
+Result<std::vector<Diagnostic>> check_fits(const Parsed& parsed, const std::vector<std::size_t>& chosen, const Described& described) {
+    FitBook fits;
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+        const Requests& requests = described.requests[described.of_kernel[i]];
+        const bool asks = !requests.arguments.empty() || !requests.data.empty() || !requests.policy.trips.empty() || !requests.policy.taken.empty() || !requests.cases.list.empty() ||
+                          !requests.params.empty();
+        if (!asks) continue;
+        const KernelPlace& place = parsed.places[chosen[i]];
+        KernelCode code = analyse_kernel(*place.module, place.entry);
+        if (auto wrong = name_parameters(requests, code.facts)) return tl::unexpected(*wrong);
+        if (requests.cases.list.empty()) fits.record(parsed.names[chosen[i]].demangled, requests, make_subject(code, requests), code.facts.loops);
+        for (const Case& one : requests.cases.list) fits.record(parsed.names[chosen[i]].demangled, requests, make_subject(code, requests, &one), code.facts.loops);
+        if (const auto missing = missing_argument(code.facts, requests.arguments, requests.cases)) return tl::unexpected(*missing);
     }
-    analysis.facts = std::move(code.facts);
-    return analysis;
+    if (const auto misfit = fits.misfit()) return tl::unexpected(*misfit);
+    return fits.notes();
 }
 
 /// All chosen kernels, on some threads; the first failure in their order is the one reported.
-Result<void> analyse_all(const Parsed& parsed, const std::vector<std::size_t>& chosen, const Plan& plan, const AnalyzeOptions& options, Analysis& analysis) {
+Result<void> analyse_all(const Parsed& parsed, const std::vector<std::size_t>& chosen, const Plan& plan, const Described& described, const std::vector<Metadata>& metadata,
+                         const AnalyzeOptions& options, Analysis& analysis) {
+    auto notes = check_fits(parsed, chosen, described);
+    if (!notes) return tl::unexpected(notes.error());
     const unsigned threads = std::max(1u, options.threads);
     const unsigned outer = chosen.size() >= threads ? threads : 1, inner = outer > 1 ? 1 : threads;
-    FitBook fits(plan.requests, chosen.size());
+    // The gate's figures must not depend on how many other kernels there are.
+    const bool brief = chosen.size() > kManyKernels && !options.own_launch && !options.full_detail;
     std::vector<std::optional<Result<KernelAnalysis>>> results(chosen.size());
-    const bool asks = !plan.requests.arguments.empty() || !plan.requests.data.empty() || !plan.requests.policy.trips.empty() ||
-                      !plan.requests.policy.taken.empty();
-    if (asks)
-        for (std::size_t i = 0; i < chosen.size(); ++i) {   // cheap beside the analysis, and a typo should not wait for it
-            const KernelPlace& place = parsed.places[chosen[i]];
-            const KernelCode code = analyse_kernel(*place.module, place.entry);
-            fits.record(i, parsed.names[chosen[i]].demangled, make_subject(code, plan.requests), code.facts.loops);
-        }
-    if (const auto misfit = fits.misfit()) return tl::unexpected(*misfit);
     parallel_for(chosen.size(), outer, [&](std::size_t i) {
         const KernelPlace& place = parsed.places[chosen[i]];
+        const Requests& requests = described.requests[described.of_kernel[i]];
         KernelCode code = analyse_kernel(*place.module, place.entry);
-        const Subject subject = make_subject(code, plan.requests);
-        results[i] = analyse_one(place, code, subject, plan, options, inner);
+        (void)name_parameters(requests, code.facts);   // checked above
+        apply_metadata(metadata[i], code.facts);
+        results[i] = analyse_on_boards(place, code, requests, plan.boards, options, inner, brief);
+        if (!*results[i]) return;
+        (*results[i])->calls = described.calls[i];
+        (*results[i])->input = place.input->path;
+        (*results[i])->metadata = metadata[i];
     });
     for (auto& result : results) {
         if (!*result) return tl::unexpected(result->error());
         analysis.kernels.push_back(std::move(**result));
     }
-    analysis.notes = fits.notes();
+    analysis.notes = described.notes;
+    analysis.notes.insert(analysis.notes.end(), notes->begin(), notes->end());
+    count(described.notes, analysis);
     return {};
+}
+
+/// A constant that was compiled in has no name any more: the table can say it.
+Diagnostic with_table_help(Diagnostic error, const AnalyzeOptions& options) {
+    if (error.id == "FF0742" && options.variants) error.help += (error.help.empty() ? "" : "; ") + std::string("what was compiled in is said by --variant-table FILE.csv: a column variant, and one by that name");
+    return error;
 }
 
 }  // namespace
@@ -170,7 +181,7 @@ Result<Analysis> analyze(const std::vector<Input>& inputs, const AnalyzeOptions&
     if (!plan) return tl::unexpected(plan.error());
     Analysis analysis;
     const Parsed parsed = parse_inputs(inputs, analysis);
-    analysis.used["ptxas"] = plan->compiler->version();
+    analysis.used["ptxas"] = plan->boards.compiler->version();
     for (const Input& input : inputs)
         for (const auto& [tool, version] : input.used) analysis.used[tool] = version;
     if (parsed.places.empty()) {
@@ -185,8 +196,15 @@ Result<Analysis> analyze(const std::vector<Input>& inputs, const AnalyzeOptions&
         if (analysis.errors > 0) error.help += fmt::format("; {} error{} in the input may hide others: flipflop inspect", analysis.errors, analysis.errors == 1 ? "" : "s");
         return tl::unexpected(error);
     }
-    if (auto done = analyse_all(parsed, *chosen, *plan, options, analysis); !done) return tl::unexpected(done.error());
-    const std::vector<Diagnostic>& notes = plan->compiler->notes();
+    auto described = describe(std::move(plan->requests), options, parsed.names, *chosen);
+    if (!described) return tl::unexpected(described.error());
+    std::vector<Metadata> metadata;
+    for (const std::size_t k : *chosen) metadata.push_back(metadata_of(*parsed.places[k].input, plan->table ? &*plan->table : nullptr, parsed.names[k].name));
+    add_metadata(*described, metadata);
+    if (auto done = analyse_all(parsed, *chosen, *plan, *described, metadata, options, analysis); !done) return tl::unexpected(with_table_help(done.error(), options));
+    if (options.variants) analysis.variants = rank_variants(analysis.kernels, options.objective, plan->boards.paired);
+    analysis.steps = summarise_steps(analysis.kernels);
+    const std::vector<Diagnostic>& notes = plan->boards.compiler->notes();
     analysis.notes.insert(analysis.notes.end(), notes.begin(), notes.end());
     count(notes, analysis);
     return analysis;

@@ -154,6 +154,7 @@ std::string bind_one(const KernelFacts& kernel, const ArgumentRequest& request, 
     }
     set_bytes(value, p.bytes, offset, encoded);
     value.given = true;
+    if (!request.offset && p.kind != ParameterKind::aggregate) value.known.clear();
     const std::string word = request.value == "ptr" || request.value.starts_with('@') ? shown(encoded, type, true) : request.value;
     std::string& words = bound.words[*found].value;
     if (!request.offset) words = word;
@@ -196,9 +197,9 @@ void assume_aggregate(const ParameterFacts& p, const std::uint64_t (&extents)[3]
 
 }  // namespace
 
-Result<ArgumentRequest> parse_argument(const std::string& text) {
+Result<ArgumentRequest> parse_argument(const std::string& text, const char* option) {
     const auto malformed = [&](std::size_t column, std::string message) {
-        return tl::unexpected(complain_at("FF0710", "--arg", text, static_cast<std::uint32_t>(column + 1), std::move(message),
+        return tl::unexpected(complain_at("FF0710", option, text, static_cast<std::uint32_t>(column + 1), std::move(message),
                                           "the form is PARAM=VALUE, PARAM+OFFSET:TYPE=VALUE or PARAM=FILE, such as --arg 2=4096"));
     };
     ArgumentRequest request;
@@ -224,6 +225,16 @@ Result<ArgumentRequest> parse_argument(const std::string& text) {
     request.offset = offset;
     request.parameter.resize(plus);
     return request;
+}
+
+Result<void> refuse_repeated(const std::vector<ArgumentRequest>& requests, const char* option) {
+    for (std::size_t i = 0; i < requests.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j) {
+            const ArgumentRequest &a = requests[j], &b = requests[i];
+            if (a.level != b.level || a.parameter != b.parameter || a.offset != b.offset) continue;
+            return tl::unexpected(complain_at("FF0711", option, b.text, 1, fmt::format("'{}' is given twice: '{}' and '{}'", b.text.substr(0, b.text.find('=')), a.text, b.text)));
+        }
+    return {};
 }
 
 std::optional<std::size_t> find_parameter(const KernelFacts& kernel, const std::string& word) {
@@ -257,30 +268,26 @@ Encoded encode_value(const std::string& value, const std::string& type_text, std
     return encode_integer(fmt::format("{}", static_cast<std::int64_t>(*real)), bytes, value);
 }
 
-namespace {
-
-/// Why a request says again what an earlier one said, by whatever name.
-std::string said_before(const KernelFacts& kernel, const std::vector<ArgumentRequest>& requests, std::size_t i) {
-    const auto index = find_parameter(kernel, requests[i].parameter);
-    for (std::size_t k = 0; index && k < i; ++k)
-        if (requests[k].offset == requests[i].offset && find_parameter(kernel, requests[k].parameter) == index)
-            return fmt::format("'{}' gives it already", requests[k].text);
-    return {};
-}
-
-}  // namespace
-
-BoundArguments bind_arguments(const KernelFacts& kernel, const std::vector<ArgumentRequest>& requests, std::size_t once) {
+BoundArguments bind_arguments(const KernelFacts& kernel, const std::vector<ArgumentRequest>& requests) {
     BoundArguments bound;
     bound.values.resize(kernel.parameters.size());
     bound.words.resize(kernel.parameters.size());
     bound.misfits.resize(requests.size());
-    for (const bool aliases : {false, true})   // an alias takes what its target has got
-        for (std::size_t i = 0; i < requests.size(); ++i)
-            if (requests[i].value.starts_with('@') == aliases) {
-                if (i < once) bound.misfits[i] = said_before(kernel, requests, i);
-                if (bound.misfits[i].empty()) bound.misfits[i] = bind_one(kernel, requests[i], bound);
+    // Two names of one parameter at one level: neither is right. (One name twice is found without a kernel.)
+    const auto twice = [&](std::size_t i) {
+        for (std::size_t j = 0; j < i; ++j)
+            if (requests[j].level == requests[i].level && requests[j].offset == requests[i].offset && requests[i].parameter != requests[j].parameter) {
+                const auto a = find_parameter(kernel, requests[j].parameter), b = find_parameter(kernel, requests[i].parameter);
+                if (a && a == b) return fmt::format("'{}' gives parameter {} already", requests[j].text, kernel.parameters[*a].name);
             }
+        return std::string();
+    };
+    for (const bool aliases : {false, true})   // an alias takes what its target has got
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            if (requests[i].value.starts_with('@') != aliases) continue;
+            bound.misfits[i] = twice(i);
+            if (bound.misfits[i].empty()) bound.misfits[i] = bind_one(kernel, requests[i], bound);
+        }
     return bound;
 }
 
@@ -329,10 +336,11 @@ std::optional<std::uint64_t> given_extent(const KernelFacts& kernel, const Bound
     return std::nullopt;
 }
 
-void add_argument_names(const KernelFacts& kernel, const BoundArguments& bound, Names& names) {
+void add_argument_names(const KernelFacts& kernel, const BoundArguments& bound, Names& names, bool given_only, bool whatever) {
     for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
         const ParameterFacts& p = kernel.parameters[i];
-        if (p.kind != ParameterKind::scalar || p.bytes > 8 || bound.values[i].bytes.empty()) continue;
+        if (p.kind != ParameterKind::scalar || p.bytes > 8 || (bound.values[i].bytes.empty() && !whatever)) continue;
+        if (given_only && !bound.values[i].given) continue;
         const std::uint64_t bits = little_endian_bits(bound.values[i].bytes);
         const std::string type = effective_type(p);
         Number number = static_cast<std::int64_t>(p.bytes == 4 ? static_cast<std::int64_t>(static_cast<std::int32_t>(bits)) : static_cast<std::int64_t>(bits));

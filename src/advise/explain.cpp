@@ -241,6 +241,13 @@ Result<void> add_reasons(const std::vector<Input>& inputs, const AnalyzeOptions&
     return {};
 }
 
+/// Without blocks of the options' own, in the launches file too.
+void search_freely(AnalyzeOptions& options) {
+    options.launch.blocks.clear();
+    if (!options.launches) { return; }
+    for (KernelLaunches& entry : options.launches->kernels) { entry.launch.blocks.clear(); }
+}
+
 }  // namespace
 
 std::optional<std::size_t> dominant_part(const Term& term) {
@@ -281,14 +288,14 @@ Result<Explanation> explain(const std::vector<Input>& inputs, const AnalyzeOptio
     std::optional<Analysis> searched;
     if (!request.block || request.why_not) {
         AnalyzeOptions search = options;
-        search.launch.blocks.clear();
+        search_freely(search);
         Result<Analysis> found = analyze(inputs, search);
         if (!found) { return tl::unexpected(found.error()); }
         searched = std::move(*found);
     }
     AnalyzeOptions named = options;
     named.full_detail = true;
-    named.launch.blocks.clear();
+    search_freely(named);
     const auto add = [&](const std::optional<Dim3>& block) {
         auto& blocks = named.launch.blocks;
         if (block && std::find(blocks.begin(), blocks.end(), *block) == blocks.end()) { blocks.push_back(*block); }

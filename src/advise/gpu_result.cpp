@@ -214,6 +214,17 @@ Baseline baseline_of(const Stage& stage, const Trial& trial, const OperatingPoin
     return baseline;
 }
 
+/// Roles hard-wired to warps, a tile the size of the block: nothing in the code says so, but no other block does the same work.
+bool only_block(const std::vector<Candidate>& candidates, const Candidate& best) {
+    bool others = false;
+    for (const Candidate& c : candidates) {
+        if (!c.predicted || c.trial->block == best.trial->block) continue;
+        if (c.safety.safe != std::optional(false) && !c.suspect) return false;
+        others = true;
+    }
+    return others;
+}
+
 const Candidate* first_ranked(const std::vector<Candidate>& candidates) {
     for (const Candidate& c : candidates)
         if (c.rank == 1u) return &c;
@@ -278,7 +289,9 @@ Result<KernelResult> result_on_gpu(const Stage& stage, const ResultOptions& opti
     const Baseline current = tried.current ? baseline_of(stage, tried.trials[*tried.current], point) : Baseline{};
     Advice advice = recommend(stage, options, best, heuristic, current, result.assumptions);
     result.recommendation = std::move(advice.recommendation);
-    if (result.recommendation) result.recommendation->sensitivity = sensitivities(stage, options, *best, shortlist_of(candidates, tried), requests, evaluator);
+    if (result.recommendation && !tried.named && best->trial->is_reference && only_block(candidates, *best))
+        result.recommendation->caveats.push_back(fmt::format("no other block of the search does the same work: {}", levers_of(stage)));
+    if (result.recommendation && !options.brief) result.recommendation->sensitivity = sensitivities(stage, options, *best, shortlist_of(candidates, tried), requests, evaluator);
     result.no_recommendation = std::move(advice.none_because);
     if (question && question->predicted)
         result.findings = find_all({stage, *question->trial, *question->predicted, options.points[question->point]});

@@ -13,6 +13,7 @@ struct ResultOptions {
     bool full_detail{};
     bool own_launch{};                       ///< AnalyzeOptions::own_launch
     unsigned threads{1};
+    bool brief{};                            ///< one of many kernels: what a line of the overview needs, no sensitivity
 };
 
 /// A trial at an operating point, with what ranking and judging say of it.

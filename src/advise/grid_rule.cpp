@@ -49,13 +49,21 @@ Result<GridRule> read_grid_rule(const LaunchOptions& options) {
     if (auto r = check_shape(options.work, "--work", false); !r) return tl::unexpected(r.error());
     rule.work = options.work;
     rule.assumed = !options.grid && !options.work;
+    for (std::size_t at = 0; at < 3; ++at) {
+        if (!options.work_expression[at]) continue;
+        auto threads = Expression::parse(*options.work_expression[at], "--work");
+        if (!threads) return tl::unexpected(threads.error());
+        rule.assumed = false;
+        rule.axis[at] = {AxisRule::Kind::work, 1, std::move(*threads)};
+    }
     for (int i = 0; i < 3; ++i) {
         const auto at = static_cast<std::size_t>(i);
-        const bool fixed = written(options.grid, options.grid_axes, i), worked = written(options.work, options.work_axes, i);
+        const bool fixed = written(options.grid, options.grid_axes, i);
+        const bool worked = options.work_expression[at].has_value() || written(options.work, options.work_axes, i);
         AxisRule& axis = rule.axis[at];
         if (fixed && worked) return tl::unexpected(complain("FF0740", "--grid", fmt::format("--grid and --work both rule the grid in {}", kAxes[at]), "give one of the two"));
         if (fixed) axis.number = axes_of(*options.grid)[at];
-        if (worked) {
+        if (worked && !axis.expression) {
             axis.kind = AxisRule::Kind::work;
             axis.number = axes_of(*options.work)[at];
         }

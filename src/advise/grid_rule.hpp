@@ -16,7 +16,7 @@ inline constexpr std::uint64_t kMostBlocks[3]{0x7fffffff, 65535, 65535};
 struct AxisRule {
     enum class Kind : std::uint8_t { fixed, work, expression } kind{Kind::fixed};
     std::uint64_t number{1};                 ///< blocks, or threads wanted
-    std::optional<Expression> expression;
+    std::optional<Expression> expression;    ///< of the blocks; for `work` of the threads, over the arguments: they settle `number`
 };
 
 struct GridRule {

@@ -23,7 +23,7 @@ std::vector<std::string> caveats_of(const Stage& stage, const Candidate& best) {
     if (stage.resources.registers_basis == RegistersBasis::estimate && stage.resources.registers_low != stage.resources.registers_high)
         caveats.push_back(fmt::format("registers are estimated ({} to {}); ptxas would tell", stage.resources.registers_low, stage.resources.registers_high));
     if (kernel.bounds.required_block && !stage.options.ignore_launch_bounds)
-        caveats.push_back("the block is fixed at compile time (.reqntid): what remains is the grid, the work of a thread, shared memory and the clock");
+        caveats.push_back(fmt::format("the block is fixed at compile time ({}): {}", stage.triton ? "Triton, 32 * num_warps threads" : ".reqntid", levers_of(stage)));
     if (stage.options.ignore_launch_bounds && (kernel.bounds.required_block || kernel.bounds.max_threads))
         caveats.push_back("a what-if: the code's launch bounds were ignored (--ignore-launch-bounds)");
     const LaunchFacts& facts = *best.trial->facts;
@@ -36,6 +36,21 @@ std::vector<std::string> caveats_of(const Stage& stage, const Candidate& best) {
 }
 
 }  // namespace
+
+std::string levers_of(const Stage& stage) {
+    const KernelFacts& kernel = stage.facts->code().facts;
+    std::vector<std::string> levers;
+    if (stage.triton) levers.push_back("num_warps, num_stages and the tile sizes (compile variants and rank them: --variants)");
+    const auto& axes = stage.facts->subject().rule.axis;
+    const bool open_grid = std::any_of(std::begin(axes), std::end(axes), [](const AxisRule& a) { return a.kind != AxisRule::Kind::work; });
+    if (open_grid) levers.push_back("the grid (--grid, --grid-x)");
+    if (!stage.triton) levers.push_back("the work of a thread");
+    if (stage.resources.uses_dynamic_shared && !stage.triton) levers.push_back("dynamic shared memory (--dynamic-smem)");
+    if (stage.gpu->cc.major >= 9 && (kernel.uses_cluster || kernel.bounds.cluster)) levers.push_back("the cluster (--cluster)");
+    if (!kernel.bounds.max_registers) levers.push_back("registers (-maxrregcount)");
+    levers.push_back("clock and power limit (--clock, --power-limit)");
+    return "what remains is " + fmt::format("{}", fmt::join(levers, ", "));
+}
 
 Gain gain_over(const Dim3& other, const Prediction& recommended, const Prediction& baseline, bool same, const PairedError& error) {
     Gain gain;

@@ -23,6 +23,9 @@ struct Advice {
 struct Confidence { std::string level, reason; };
 [[nodiscard]] Confidence confidence_in(const Stage& stage, const Candidate& recommended, const std::vector<Assumption>& assumptions);
 
+/// What remains to be changed where the block is not: in words, for the end of a sentence.
+[[nodiscard]] std::string levers_of(const Stage& stage);
+
 /// `best`: the first of the ranking, or null.
 [[nodiscard]] Advice recommend(const Stage& stage, const ResultOptions& options, const Candidate* best, const Baseline& heuristic,
                                const Baseline& current, const std::vector<Assumption>& assumptions);

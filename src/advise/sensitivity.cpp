@@ -40,7 +40,7 @@ Dim3 scaled_work(Dim3 work, double factor) {
 std::optional<Outcome> outcome_of(const Stage& stage, const ResultOptions& options, std::size_t point, const std::vector<Dim3>& blocks,
                                   const Requests& requests, const Evaluator& evaluator, const Variant& variant) {
     const KernelCode& code = stage.facts->code();
-    Subject subject = make_subject(code, requests, variant.extra, variant.work);
+    Subject subject = make_subject(code, requests, stage.facts->subject().chosen, variant.extra, variant.work);
     if (variant.trips) subject.policy.assumed_trips = variant.trips;
     FactsBook book(code, evaluator, subject, kSearchBudget);
     Stage there = stage;
@@ -78,8 +78,9 @@ std::optional<std::pair<Variant, Variant>> ends_of(const Assumption& assumption,
     const auto [end, error] = std::from_chars(assumption.value.data(), assumption.value.data() + assumption.value.size(), value);
     if (error != std::errc{} || end != assumption.value.data() + assumption.value.size() || value < 4) return std::nullopt;
     const auto variant = [&](long long v) -> std::optional<Variant> {
-        const auto request = parse_argument(fmt::format("{}{}={}", *index, plus == std::string::npos ? "" : assumption.name.substr(plus), v));
+        auto request = parse_argument(fmt::format("{}{}={}", *index, plus == std::string::npos ? "" : assumption.name.substr(plus), v));
         if (!request) return std::nullopt;
+        request->level = ArgumentLevel::variation;
         return Variant{fmt::format("{}", v), {*request}, {}, {}};
     };
     const auto low = variant(value / 4), high = variant(value * 4);

@@ -7,6 +7,7 @@
 
 #include "candidates.hpp"
 #include "complaints.hpp"
+#include "launches_file.hpp"
 #include "passes/source_lines.hpp"
 #include "policy.hpp"
 
@@ -41,9 +42,11 @@ Dim3 assumed_work(const KernelCode& code, const BoundArguments& arguments, std::
             from += fmt::format("{}{}", from.empty() ? "" : ", ", "xyz"[axis]);
         }
     const Dim3 work{extent[0], extent[1], extent[2]};
+    // Told on every axis: not for certain, but another value would speak against what was given.
+    const bool told = std::count(from.begin(), from.end(), ',') + 1 == std::clamp(code.facts.dimensions, 1, 3) && !from.empty();
     assumptions.push_back({"work", fmt::format("{} threads", words_of(work)),
                            from.empty() ? fmt::format("no grid, work or guard argument was given{}", code.facts.reads_grid_size ? "; the code reads the grid's size: where it steps over its data with the grid, give --grid or --grid-x 'gpu.sms * blocks_per_sm'" : "") : fmt::format("the argument compared with the global index ({}) tells it", from),
-                           "time, energy, waves and which block is best"});
+                           told ? std::nullopt : std::optional<std::string>("time, energy, waves and which block is best")});
     return work;
 }
 
@@ -96,15 +99,22 @@ void fit_branches(const KernelCode& code, const Requests& requests, Subject& sub
 
 }  // namespace
 
-Result<Requests> read_requests(const LaunchOptions& options) {
+namespace {
+
+Result<Requests> read_all(const LaunchOptions& options) {
     Requests requests;
     requests.options = options;
     if (auto r = check_blocks(options); !r) return tl::unexpected(r.error());
     for (const std::string& text : options.args) {
         auto request = parse_argument(text);
         if (!request) return tl::unexpected(request.error());
+        request->level = requests.arguments.size() < options.file_args ? ArgumentLevel::file : ArgumentLevel::command;
         requests.arguments.push_back(std::move(*request));
     }
+    if (auto r = refuse_repeated(requests.arguments, "--arg"); !r) return tl::unexpected(r.error());
+    auto cases = read_cases(options);
+    if (!cases) return tl::unexpected(cases.error());
+    requests.cases = std::move(*cases);
     auto rule = read_grid_rule(options);
     if (!rule) return tl::unexpected(rule.error());
     requests.rule = std::move(*rule);
@@ -124,12 +134,53 @@ Result<Requests> read_requests(const LaunchOptions& options) {
     return requests;
 }
 
-Subject make_subject(const KernelCode& code, const Requests& requests, const std::vector<ArgumentRequest>& extra, std::optional<Dim3> work) {
+/// The work of a rule that leaves it to an expression over the arguments. Only given ones count: an assumed one would make
+/// the whole launch an assumption, quietly.
+std::optional<Diagnostic> settle_work(const KernelCode& code, const BoundArguments& arguments, const Names& variant, GridRule& rule) {
+    Names given = variant;
+    add_argument_names(code.facts, arguments, given, /*given_only=*/true);
+    std::uint32_t extent[3]{1, 1, 1};
+    bool any = false;
+    for (std::size_t i = 0; i < 3; ++i) {
+        AxisRule& axis = rule.axis[i];
+        if (axis.kind == AxisRule::Kind::work && axis.expression) {
+            const auto threads = axis.expression->evaluate_count(given, 1);
+            if (!threads) {
+                Diagnostic error = threads.error();
+                if (error.id == "FF0742") {
+                    Names all;
+                    add_argument_names(code.facts, arguments, all, /*given_only=*/false, /*whatever=*/true);
+                    const auto name = std::find_if(all.begin(), all.end(), [&](const auto& n) { return error.message.find("'" + n.first + "'") != std::string::npos; });
+                    if (name != all.end()) error.help = fmt::format("{} is a parameter, and no value is given for it: --arg {}=VALUE", name->first, name->first);
+                }
+                return error;
+            }
+            if (*threads > 0xffffffffu) return complain_at("FF0744", "--work", axis.expression->text(), 1, fmt::format("{} threads on an axis are too many", *threads));
+            axis.number = *threads;
+            any = true;
+        }
+        if (axis.kind == AxisRule::Kind::work) extent[i] = static_cast<std::uint32_t>(axis.number);
+    }
+    if (any) rule.work = Dim3{extent[0], extent[1], extent[2]};
+    return std::nullopt;
+}
+
+}  // namespace
+
+Result<Requests> read_requests(const LaunchOptions& options) {
+    auto requests = read_all(options);
+    if (!requests) return tl::unexpected(at_origin(requests.error(), options.origins));
+    return requests;
+}
+
+Subject make_subject(const KernelCode& code, const Requests& requests, const Case* chosen, const std::vector<ArgumentRequest>& extra, std::optional<Dim3> work) {
     Subject subject;
     const LaunchOptions& options = requests.options;
     std::vector<ArgumentRequest> all = requests.arguments;
+    if (chosen) all.insert(all.end(), chosen->arguments.begin(), chosen->arguments.end());
     all.insert(all.end(), extra.begin(), extra.end());
-    subject.arguments = bind_arguments(code.facts, all, requests.arguments.size());
+    subject.chosen = chosen;
+    subject.arguments = bind_arguments(code.facts, all);
     subject.policy = requests.policy;
     // A place given as file:line is turned into the loop's id, which is what the evaluator goes by.
     for (const auto& [location, trips] : requests.policy.trips)
@@ -141,6 +192,8 @@ Subject make_subject(const KernelCode& code, const Requests& requests, const std
     subject.reference = options.current.value_or(reference_block(code.facts, options.ignore_launch_bounds));
     subject.reference_given = options.current.has_value();
     subject.reference_basis = subject.reference_given ? "given" : code.facts.bounds.required_block ? "required" : "assumed";
+    if (chosen) apply_grid(*chosen, subject.rule);
+    if (auto broken = settle_work(code, subject.arguments, requests.names, subject.rule)) subject.broken = at_origin(std::move(*broken), options.origins);
     if (subject.rule.assumed || work) {
         const Dim3 threads = work ? *work : assumed_work(code, subject.arguments, subject.assumptions);
         set_work(subject.rule, threads);
@@ -149,63 +202,11 @@ Subject make_subject(const KernelCode& code, const Requests& requests, const std
     extents_of(subject.rule, subject.reference, extents);
     assume_the_rest(code.facts, extents, subject.rule.work ? words_of(*subject.rule.work) + " threads" : "grid x block of the reference", subject.arguments);
     subject.assumptions.insert(subject.assumptions.end(), subject.arguments.assumptions.begin(), subject.arguments.assumptions.end());
+    subject.names = requests.names;
     add_argument_names(code.facts, subject.arguments, subject.names);
     bind_data(code, requests, subject);
     fit_branches(code, requests, subject);
     return subject;
-}
-
-FitBook::FitBook(const Requests& requests, std::size_t kernels) : requests_(requests) {
-    const auto add = [&](const char* option, const std::string& text) {
-        entries_.push_back({option, text, std::vector<std::string>(kernels), std::vector<std::string>(kernels)});
-    };
-    for (const ArgumentRequest& request : requests.arguments) add("--arg", request.text);
-    for (const DataRequest& request : requests.data) add("--data", request.text);
-    for (const auto& [location, trips] : requests.policy.trips) add("--trips", location);
-    for (const auto& [location, probability] : requests.policy.taken) add("--taken", location);
-}
-
-void FitBook::record(std::size_t kernel, const std::string& name, const Subject& subject, const std::vector<LoopDescription>& loops) {
-    const std::size_t arguments = requests_.arguments.size(), data = arguments + requests_.data.size(), trips = data + requests_.policy.trips.size();
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-        Entry& entry = entries_[i];
-        entry.names[kernel] = name;
-        if (i < arguments) entry.why[kernel] = subject.arguments.misfits[i];
-        else if (i < data) entry.why[kernel] = subject.data_misfits[i - arguments];
-        else if (i >= trips) entry.why[kernel] = subject.taken_misfits[i - trips];
-        else if (std::none_of(loops.begin(), loops.end(), [&](const LoopDescription& l) { return names_loop(entry.text, l); }))
-            entry.why[kernel] = fmt::format("no loop is at '{}'", entry.text);
-    }
-}
-
-std::optional<Diagnostic> FitBook::misfit() const {
-    for (const Entry& entry : entries_) {
-        if (entry.why.empty() || std::any_of(entry.why.begin(), entry.why.end(), [](const std::string& w) { return w.empty(); })) continue;
-        const std::string where = entry.why.size() == 1 ? "the kernel" : "any of the kernels";
-        Diagnostic d = complain(entry.option == "--arg" ? "FF0711" : entry.option == "--data" ? "FF0723" : "FF0731", entry.option,
-                                fmt::format("'{}' does not fit {}: {}", entry.text, where, entry.why.front()));
-        d.help = "flipflop inspect shows each kernel's parameters and loops";
-        return d;
-    }
-    return std::nullopt;
-}
-
-std::vector<Diagnostic> FitBook::notes() const {
-    std::vector<Diagnostic> notes;
-    for (const Entry& entry : entries_) {
-        std::vector<std::string> missed;
-        std::string first;
-        for (std::size_t i = 0; i < entry.why.size(); ++i) {
-            if (entry.why[i].empty()) continue;
-            missed.push_back(entry.names[i]);
-            if (first.empty()) first = entry.why[i];
-        }
-        if (missed.empty()) continue;
-        Diagnostic d = complain("FF0712", entry.option, fmt::format("'{}' does not apply to {} ({})", entry.text, list_some(missed, 4), first));
-        d.severity = Severity::note;
-        notes.push_back(std::move(d));
-    }
-    return notes;
 }
 
 Launch FactsBook::launch(Dim3 block, Dim3 grid, std::uint64_t dynamic_shared_bytes) const {

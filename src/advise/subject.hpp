@@ -11,6 +11,7 @@
 
 #include "advise/arguments.hpp"
 #include "advise/array_data.hpp"
+#include "advise/cases.hpp"
 #include "advise/grid_rule.hpp"
 #include "flipflop/advise.hpp"
 #include "flipflop/evaluator.hpp"
@@ -24,9 +25,13 @@ struct Requests {
     BranchPolicy policy;
     GridRule rule;
     std::optional<Expression> dynamic_smem;
+    Cases cases;
     LaunchOptions options;
+    std::vector<std::string> params;         ///< source names of the parameters, by position
+    Names names;                             ///< a variant's parameters, for expressions
+    std::size_t group{};                     ///< 0: the command line alone; else the entry of the launches file, plus one
 };
-/// Everything that can be wrong with the options whatever the kernel: FF07nn.
+/// Everything that can be wrong with the options whatever the kernel: FF07nn, at its place in the launches file where that gave it.
 [[nodiscard]] Result<Requests> read_requests(const LaunchOptions& options);
 
 struct Subject {
@@ -43,26 +48,15 @@ struct Subject {
     std::string reference_basis;             ///< given | assumed | required
     std::vector<Assumption> assumptions;
     std::vector<std::string> data_misfits;   ///< by data request: why it does not apply here; empty = it does
+    const Case* chosen{};                    ///< the case that it is of, or null
+    std::optional<Diagnostic> broken;        ///< an expression for the work without an answer: a usage error
     std::vector<std::string> taken_misfits;  ///< the same by place of --taken, in the order of the policy
 };
 
-/// One kernel's subject. `extra` are more arguments (a case, a sensitivity), behind the others. `work` overrides the work.
-[[nodiscard]] Subject make_subject(const KernelCode& code, const Requests& requests,
+/// One kernel's subject in a case. `extra` are more arguments (a sensitivity), behind the others. `work` overrides the work.
+/// The misfits of its arguments are those of the requests, then the case's, then the extra ones.
+[[nodiscard]] Subject make_subject(const KernelCode& code, const Requests& requests, const Case* chosen = nullptr,
                                    const std::vector<ArgumentRequest>& extra = {}, std::optional<Dim3> work = {});
-
-/// FF0711 and the like for requests that fit no kernel at all; notes for those that fit some only.
-class FitBook {
-public:
-    FitBook(const Requests& requests, std::size_t kernels);
-    void record(std::size_t kernel, const std::string& name, const Subject& subject, const std::vector<LoopDescription>& loops);
-    [[nodiscard]] std::optional<Diagnostic> misfit() const;       ///< the first request that fits nowhere
-    [[nodiscard]] std::vector<Diagnostic> notes() const;
-
-private:
-    struct Entry { std::string option, text; std::vector<std::string> why; std::vector<std::string> names; };
-    std::vector<Entry> entries_;
-    const Requests& requests_;
-};
 
 /// The evaluator's budget for one of the many launches of a search; what does not fit is sampled, and says so.
 inline constexpr std::uint64_t kSearchBudget = 400'000;

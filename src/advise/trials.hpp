@@ -24,6 +24,7 @@ struct Stage {
     CodeChoice code;
     LaunchOptions options;
     bool warm_cache{true};
+    bool triton{};                           ///< compiled by Triton: its block is 32 * num_warps
 };
 
 struct Trial {

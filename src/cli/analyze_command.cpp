@@ -58,36 +58,16 @@ bool has_unknown_instructions(const Analysis& analysis) {
 
 int run(const AnalyzeArguments& arguments) {
     Complaints complaints;
-    const auto stop = [&](const Diagnostic& diagnostic, int code) {
-        complaints.say(diagnostic);
-        complaints.finish();
-        return code;
-    };
-    const Result<AnalyzeOptions> options = to_analyze_options(arguments.launch);
-    if (!options) { return stop(options.error(), kUsageError); }
-    const auto plan = plan_output(arguments.output, {Format::text, Format::json, Format::csv, Format::markdown, Format::sarif, Format::github});
-    if (!plan) { return stop(plan.error(), kUsageError); }
-    if (const Result<void> kept = keep_inputs(*plan, arguments.inputs); !kept) { return stop(kept.error(), kUsageError); }
-
-    const std::vector<Input> inputs = read_inputs(arguments.inputs, options->source, complaints);
-    if (inputs.empty()) { return complaints.finish(), complaints.input_failure(); }
-    const Result<Analysis> analysis = analyze(inputs, *options);
-    if (!analysis) { return stop(analysis.error(), exit_code_of(analysis.error())); }
-    for (const InputSummary& input : analysis->inputs) {
-        complaints.say(input.diagnostics);
-        for (const ModuleSummary& module : input.modules) { complaints.say(module.diagnostics); }
-    }
-    complaints.say(analysis->notes);
-    if (analysis->kernels.empty() && complaints.errors() == 0) {
-        Diagnostic none;
-        none.id = "FF0817";
-        none.file = arguments.inputs.front();
-        none.message = "no kernel to analyse: no .entry with a body inside";
-        complaints.say(none);
-    }
-    for (const Destination& destination : *plan) {
+    int code = kDone;
+    const auto opened = open_session(arguments.launch, arguments.output, {Format::text, Format::json, Format::csv, Format::markdown, Format::sarif, Format::github},
+                                     arguments.inputs, complaints, code);
+    if (!opened) { return code; }
+    const Result<Analysis> analysis = analyze(opened->inputs, opened->options);
+    if (!analysis) { return give_up(analysis.error(), exit_code_of(analysis.error()), complaints); }
+    say_what_was_found(analysis->inputs, analysis->notes, !analysis->kernels.empty(), "no kernel to analyse: no .entry with a body inside", complaints);
+    for (const Destination& destination : opened->plan) {
         const Result<void> written = write_report(destination, [&](const TextSink& sink) { write_format(*analysis, arguments, destination, sink); });
-        if (!written) { return stop(written.error(), kUsageError); }
+        if (!written) { return give_up(written.error(), kUsageError, complaints); }
     }
     complaints.finish();
     return exit_code(complaints, arguments.strict, has_unknown_instructions(*analysis));

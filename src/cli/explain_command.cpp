@@ -36,36 +36,15 @@ Result<ExplainRequest> to_request(const ExplainArguments& arguments) {
 
 int run(const ExplainArguments& arguments) {
     Complaints complaints;
-    const auto stop = [&](const Diagnostic& diagnostic, int code) {
-        complaints.say(diagnostic);
-        complaints.finish();
-        return code;
-    };
-    const Result<AnalyzeOptions> options = to_analyze_options(arguments.launch);
-    if (!options) { return stop(options.error(), kUsageError); }
     const Result<ExplainRequest> request = to_request(arguments);
-    if (!request) { return stop(request.error(), kUsageError); }
-    const auto plan = plan_output(arguments.output, {Format::text, Format::json});
-    if (!plan) { return stop(plan.error(), kUsageError); }
-    if (const Result<void> kept = keep_inputs(*plan, {arguments.input}); !kept) { return stop(kept.error(), kUsageError); }
-
-    const std::vector<Input> inputs = read_inputs({arguments.input}, options->source, complaints);
-    if (inputs.empty()) { return complaints.finish(), complaints.input_failure(); }
-    const Result<Explanation> explanation = explain(inputs, *options, *request);
-    if (!explanation) { return stop(explanation.error(), exit_code_of(explanation.error())); }
-    for (const InputSummary& input : explanation->inputs) {
-        complaints.say(input.diagnostics);
-        for (const ModuleSummary& module : input.modules) { complaints.say(module.diagnostics); }
-    }
-    complaints.say(explanation->notes);
-    if (explanation->kernels.empty() && complaints.errors() == 0) {
-        Diagnostic none;
-        none.id = "FF0817";
-        none.file = arguments.input;
-        none.message = "no kernel to explain: no .entry with a body inside";
-        complaints.say(none);
-    }
-    for (const Destination& destination : *plan) {
+    if (!request) { return give_up(request.error(), kUsageError, complaints); }
+    int code = kDone;
+    const auto opened = open_session(arguments.launch, arguments.output, {Format::text, Format::json}, {arguments.input}, complaints, code);
+    if (!opened) { return code; }
+    const Result<Explanation> explanation = explain(opened->inputs, opened->options, *request);
+    if (!explanation) { return give_up(explanation.error(), exit_code_of(explanation.error()), complaints); }
+    say_what_was_found(explanation->inputs, explanation->notes, !explanation->kernels.empty(), "no kernel to explain: no .entry with a body inside", complaints);
+    for (const Destination& destination : opened->plan) {
         const Result<void> written = write_report(destination, [&](const TextSink& sink) {
             if (destination.format == Format::json) {
                 write_json(*explanation, sink);
@@ -77,7 +56,7 @@ int run(const ExplainArguments& arguments) {
             style.full_detail = arguments.launch.detail == "full";
             sink(text_report(*explanation, style));
         });
-        if (!written) { return stop(written.error(), kUsageError); }
+        if (!written) { return give_up(written.error(), kUsageError, complaints); }
     }
     complaints.finish();
     return exit_code(complaints, arguments.strict, false);

@@ -83,19 +83,8 @@ std::optional<Analysis> analyze_for_gate(const std::vector<std::string>& paths, 
         code = exit_code_of(analysis.error());
         return {};
     }
-    for (const InputSummary& input : analysis->inputs) {
-        complaints.say(input.diagnostics);
-        for (const ModuleSummary& module : input.modules) { complaints.say(module.diagnostics); }
-    }
-    complaints.say(analysis->notes);
+    say_what_was_found(analysis->inputs, analysis->notes, !analysis->kernels.empty(), "no kernel was analysed: that is never a pass", complaints);
     if (analysis->kernels.empty()) {
-        if (complaints.errors() == 0) {
-            Diagnostic none;
-            none.id = "FF0817";
-            none.file = paths.front();
-            none.message = "no kernel was analysed: that is never a pass";
-            complaints.say(none);
-        }
         code = kInputError;
         return {};
     }

@@ -22,7 +22,7 @@ struct InspectArguments {
     std::vector<std::string> inputs, kernels;
     OutputArguments output;
     std::string detail{"summary"};
-    bool strict{}, keep_going{true};
+    bool strict{}, keep_going{true}, scaffold{};
     SourceArguments source;
 };
 
@@ -52,7 +52,7 @@ int run(const InspectArguments& arguments) {
         complaints.finish();
         return code;
     };
-    const auto plan = plan_output(arguments.output, {Format::text, Format::json});
+    const auto plan = plan_output(arguments.output, arguments.scaffold ? std::vector{Format::text} : std::vector{Format::text, Format::json});
     if (!plan) { return stop(plan.error(), kUsageError); }
     if (const Result<void> kept = keep_inputs(*plan, arguments.inputs); !kept) { return stop(kept.error(), kUsageError); }
     const InspectReport report = inspect_all(arguments, complaints);
@@ -66,6 +66,10 @@ int run(const InspectArguments& arguments) {
     if (report.summary.kernels == 0 && complaints.errors() == 0) { std::fputs("flipflop: note: no kernel (.entry) inside\n", stderr); }
     for (const Destination& destination : *plan) {
         const Result<void> written = write_report(destination, [&](const TextSink& sink) {
+            if (arguments.scaffold) {
+                sink(launches_scaffold(*report));
+                return;
+            }
             if (destination.format == Format::json) {
                 write_json(report, sink);
                 return;
@@ -93,6 +97,7 @@ void add_inspect_command(CLI::App& app, CommandResult& result) {
     add_output_options(*command, arguments->output, "text or json");
     command->add_option("--detail", arguments->detail, "summary or full: every kernel and module in full")
         ->check(CLI::IsMember({"summary", "full"}))->type_name("LEVEL")->group("Output");
+    command->add_flag("--scaffold", arguments->scaffold, "write a launches.toml to fill in (for analyze --launches) instead of the report")->group("Output");
     command->add_flag("--keep-going,!--no-keep-going", arguments->keep_going, "report all modules even when one has errors (default)")->group("Output");
     command->add_flag("--strict", arguments->strict, "warnings and unknown instructions count as errors (exit 3)")->group("Output");
     command->callback([arguments, &result] {

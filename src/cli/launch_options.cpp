@@ -1,6 +1,7 @@
 #include "cli/launch_options.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -30,6 +31,26 @@ Result<void> set_dim(const std::string& text, const char* option, std::optional<
     Result<Dim3> dim = parse_dim3(text, option);
     if (!dim) { return tl::unexpected(dim.error()); }
     out = *dim;
+    return {};
+}
+
+/// --work: whole numbers, or expressions over the arguments ("rows * cols").
+Result<void> set_work(const std::string& text, LaunchOptions& launch) {
+    const bool words = std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::isalpha(c) != 0 || c == '_' || c == '*' || c == '('; });
+    if (!words) { return set_dim(text, "--work", launch.work); }
+    std::size_t axis = 0;
+    int depth = 0;
+    std::string piece;
+    for (const char c : text + ",") {
+        depth += (c == '(') - (c == ')');
+        if (c != ',' || depth > 0) {
+            piece += c;
+            continue;
+        }
+        if (axis == 3) { return tl::unexpected(usage("FF0770", "--work", fmt::format("'{}' has more than three axes", text))); }
+        launch.work_expression[axis++] = piece;
+        piece.clear();
+    }
     return {};
 }
 
@@ -95,7 +116,7 @@ void add_launch_options(CLI::App& command, LaunchArguments& a) {
     one("--ptxas-log", a.ptxas_log, "registers and memory from a saved 'ptxas -v' output", "FILE", board);
 
     one("--grid", a.grid, "fixed grid", "X[,Y[,Z]]", launch);
-    one("--work", a.work, "threads wanted: every candidate's grid is ceil(work / block)", "X[,Y[,Z]]", launch);
+    one("--work", a.work, "threads wanted, numbers or expressions over arguments: every candidate's grid is ceil(work / block)", "X[,Y[,Z]]", launch);
     one("--grid-x", a.grid_x, "grid rule: block.x, work.x, gpu.sms, blocks_per_sm, arguments, ceil, min, max", "EXPR", launch);
     one("--grid-y", a.grid_y, "the same for y", "EXPR", launch);
     one("--grid-z", a.grid_z, "the same for z", "EXPR", launch);
@@ -108,6 +129,11 @@ void add_launch_options(CLI::App& command, LaunchArguments& a) {
     command.add_flag("--ignore-launch-bounds", a.ignore_launch_bounds, "what if .maxntid and .reqntid were not there (marked)")->group(launch);
     one("--objective", a.objective, "time, energy, edp or energy@95", "WHAT", launch)->check(CLI::IsMember({"time", "energy", "edp", "energy@95"}));
 
+    one("--launches", a.launches, "launches.toml: arguments, grid rules and cases per kernel (flipflop inspect --scaffold writes one)", "FILE", launch);
+    list("--case", a.cases, "one problem size of several, NAME:PARAM=VALUE,...,weight=W; work=X or grid=XxY too", "NAME:...", launch);
+    one("--sweep", a.sweep, "problem sizes as a series, PARAM=FROM:TO:xFACTOR or :+STEP", "PARAM=...", launch);
+    command.add_flag("--variants", a.variants, "the inputs are variants of one computation (a Triton cache): rank them against each other")->group(launch);
+    one("--variant-table", a.variant_table, "what the variants were compiled with: a column that names them, then their parameters", "FILE.csv", launch);
     list("--arg", a.args, "a parameter's value, by index, PTX name, param_N or source name; PARAM+OFFSET:TYPE=VALUE in a struct", "PARAM=VALUE", data);
     list("--data", a.data, "contents of an array that decides addresses (.npy or raw)", "NAME=FILE[:TYPE]", data);
     list("--trips", a.trips, "trips of a loop that depends on data, by file:line or loop id", "LOC=N", data);
@@ -152,6 +178,15 @@ Result<AnalyzeOptions> to_analyze_options(const LaunchArguments& a) {
     launch.taken = a.taken;
     if (!a.assume_trips.empty()) { launch.assume_trips = a.assume_trips; }
     launch.assume_taken = a.assume_taken;
+    launch.case_texts = a.cases;
+    out.variants = a.variants || !a.variant_table.empty();
+    out.variant_table = a.variant_table;
+    if (!a.sweep.empty()) { launch.sweep = a.sweep; }
+    if (!a.launches.empty()) {
+        Result<LaunchesFile> file = read_launches(a.launches);
+        if (!file) { return tl::unexpected(file.error()); }
+        out.launches = std::move(*file);
+    }
     for (const std::string& text : a.blocks) {
         Result<Dim3> block = parse_dim3(text, "--block");
         if (!block) { return tl::unexpected(block.error()); }
@@ -160,7 +195,7 @@ Result<AnalyzeOptions> to_analyze_options(const LaunchArguments& a) {
     const Result<void> checks[] = {
         check_grid_rules(a),
         set_dim(a.grid, "--grid", launch.grid),
-        set_dim(a.work, "--work", launch.work),
+        set_work(a.work, launch),
         set_dim(a.current, "--current", launch.current),
         set_dim(a.current_grid, "--current-grid", launch.current_grid),
         set_dim(a.cluster, "--cluster", launch.cluster),

@@ -19,7 +19,10 @@ struct LaunchArguments {
     std::vector<std::string> kernels, args, data, trips, taken;
     std::vector<std::string> blocks, gpus;
     std::string grid, work, grid_x, grid_y, grid_z, current, current_grid, cluster;
-    std::string assume_trips, dynamic_smem;
+    std::string assume_trips, dynamic_smem, launches, sweep;
+    std::vector<std::string> cases;
+    bool variants{};
+    std::string variant_table;
     std::optional<double> assume_taken;
     std::optional<std::uint32_t> carveout, sms;
     std::vector<double> clocks, power_limits;

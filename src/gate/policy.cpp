@@ -1,15 +1,12 @@
 // flipflop.toml: thresholds, budgets, waivers and rules that a team keeps beside its code. Every key is known or an error:
 // a typo in a gate's configuration must not quietly open the gate.
 #include <algorithm>
-#include <cmath>
 #include <charconv>
-#include <fstream>
-#include <iterator>
+#include <cmath>
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
-#include "advise/select_kernels.hpp"
+#include "advise/toml_reader.hpp"
 #include "flipflop/advise.hpp"
 #include "flipflop/gate.hpp"
 #include "gpu/names.hpp"
@@ -17,42 +14,7 @@
 namespace flipflop::gate {
 namespace {
 
-/// The first thing that is wrong ends the reading.
-struct Wrong { toml::source_position at; std::string message, help; };
-
-toml::source_position place(const toml::node& node) { return node.source().begin; }
-
-std::string list_of(const std::vector<std::string>& words) {
-    std::string out;
-    for (const std::string& word : words) { out += (out.empty() ? "" : ", ") + word; }
-    return out;
-}
-
-[[noreturn]] void unknown_word(toml::source_position at, const std::string& message, const std::string& word, const std::vector<std::string>& known) {
-    const std::string near = profile::did_you_mean_text(word, known);
-    throw Wrong{at, message, near.empty() ? "known are " + list_of(known) : near};
-}
-
-void only_known_keys(const toml::table& table, const std::string& where, const std::vector<std::string>& known) {
-    for (const auto& [key, value] : table) {
-        const std::string name(key.str());
-        if (std::find(known.begin(), known.end(), name) == known.end()) {
-            unknown_word(key.source().begin, fmt::format("there is no key '{}' {}", name, where), name, known);
-        }
-    }
-}
-
-std::string text_of(const toml::node& node, std::string_view key) {
-    const auto text = node.value_exact<std::string>();
-    if (!text) { throw Wrong{place(node), fmt::format("'{}' is a text in quotes", key), {}}; }
-    return *text;
-}
-
-double number_of(const toml::node& node, std::string_view key) {
-    const auto number = node.is_number() ? node.value<double>() : std::nullopt;
-    if (!number || !std::isfinite(*number) || *number < 0) { throw Wrong{place(node), fmt::format("'{}' is a number of at least 0", key), {}}; }
-    return *number;
-}
+using namespace toml_reader;
 
 /// 0.05 or "5%".
 double share_of(const toml::node& node, std::string_view key) {
@@ -76,13 +38,6 @@ Metric metric_of(const toml::node& node) {
     return static_cast<Metric>(found - kMetricNames.begin());
 }
 
-std::string pattern_of(const toml::node& node) {
-    std::string pattern = text_of(node, "match");
-    if (pattern.empty()) { throw Wrong{place(node), "'match' is empty", "\"*\" matches every kernel"}; }
-    if (const auto tried = advise::select_kernels({}, {pattern}); !tried && tried.error().id == "FF0702") { throw Wrong{place(node), tried.error().message, {}}; }
-    return pattern;
-}
-
 /// "a100" as --gpu knows it, turned into the board's name; else a glob against names.
 std::string gpu_of(const toml::node& node) {
     std::string name = text_of(node, "gpu");
@@ -90,34 +45,6 @@ std::string gpu_of(const toml::node& node) {
     const Result<GpuProfile> gpu = load_gpu(name);
     if (!gpu) { throw Wrong{place(node), gpu.error().message, gpu.error().help}; }
     return gpu->name;
-}
-
-std::vector<std::string> texts_of(const toml::node& node, std::string_view key) {
-    std::vector<std::string> out;
-    if (const toml::array* const list = node.as_array()) {
-        for (const toml::node& item : *list) { out.push_back(text_of(item, key)); }
-    } else {
-        out.push_back(text_of(node, key));
-    }
-    return out;
-}
-
-/// Calls `read` for each table of [[name]]; a plain [name] counts as one.
-template <class F>
-void each_table(const toml::table& root, const std::string& name, F&& read) {
-    const toml::node* const node = root.get(name);
-    if (node == nullptr) { return; }
-    if (const toml::table* const table = node->as_table()) {
-        read(*table);
-        return;
-    }
-    const toml::array* const list = node->as_array();
-    if (list == nullptr) { throw Wrong{place(*node), fmt::format("'{}' is a list of tables", name), fmt::format("write [[{}]]", name)}; }
-    for (const toml::node& item : *list) {
-        const toml::table* const table = item.as_table();
-        if (table == nullptr) { throw Wrong{place(item), fmt::format("'{}' is a list of tables", name), fmt::format("write [[{}]]", name)}; }
-        read(*table);
-    }
 }
 
 ThresholdRule threshold_of(const toml::table& table) {
@@ -140,9 +67,7 @@ ThresholdRule threshold_of(const toml::table& table) {
         rule.direction = word == "up" ? Direction::up : word == "down" ? Direction::down : Direction::both;
     }
     if (const auto* node = table.get("off")) {
-        const auto off = node->value_exact<bool>();
-        if (!off) { throw Wrong{place(*node), "'off' is true or false", {}}; }
-        rule.off = *off;
+        rule.off = truth_of(*node, "off");
     }
     if (const auto* node = table.get("uncertain")) {
         const std::string word = text_of(*node, "uncertain");
@@ -263,41 +188,22 @@ Policy policy_of(const toml::table& root, const std::string& name) {
     return policy;
 }
 
-Diagnostic complain(const std::string& name, std::string_view text, toml::source_position at, std::string message, std::string help) {
-    Diagnostic d;
-    d.id = "FF0781";
-    d.file = name;
-    d.at = {at.line, at.column};
-    d.message = std::move(message);
-    d.help = std::move(help);
-    std::size_t begin = 0;
-    for (std::uint32_t line = 1; line < at.line && begin != std::string_view::npos; ++line) {
-        begin = text.find('\n', begin);
-        begin += begin != std::string_view::npos;
-    }
-    constexpr std::size_t kLongest = 200;
-    if (at.line > 0 && begin < text.size()) { d.source_line = text.substr(begin, std::min(text.find('\n', begin) - begin, kLongest)); }
-    if (d.source_line.size() < at.column) { d.source_line.clear(); }
-    return d;
-}
-
 }  // namespace
 
 Result<Policy> parse_policy(std::string_view text, const std::string& name) {
     try {
         return policy_of(toml::parse(text, name), name);
     } catch (const toml::parse_error& error) {
-        return tl::unexpected(complain(name, text, error.source().begin, std::string(error.description()), {}));
+        return tl::unexpected(complaint_at("FF0781", name, text, error.source().begin, std::string(error.description()), {}));
     } catch (const Wrong& wrong) {
-        return tl::unexpected(complain(name, text, wrong.at, wrong.message, wrong.help));
+        return tl::unexpected(complaint_at("FF0781", name, text, wrong.at, wrong.message, wrong.help));
     }
 }
 
 Result<Policy> read_policy(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file || file.bad()) { return tl::unexpected(complain(path, {}, {}, "the policy cannot be read", {})); }
-    return parse_policy(text, path);
+    const auto text = read_whole(path);
+    if (!text) { return tl::unexpected(complaint_at("FF0781", path, {}, {}, "the policy cannot be read", {})); }
+    return parse_policy(*text, path);
 }
 
 }  // namespace flipflop::gate

@@ -1,4 +1,6 @@
 // CONTRACT.md section 6, "flipflop.analysis/1".
+#include "report/analysis_cases.hpp"
+#include "report/analysis_variants.hpp"
 #include "report/json_parts.hpp"
 
 namespace flipflop {
@@ -62,7 +64,7 @@ void write_gain(JsonWriter& json, std::string_view name, const std::optional<Gai
     json.end_object();
 }
 
-void write_recommendation(JsonWriter& json, const std::optional<Recommendation>& recommendation) {
+void write_recommendation(JsonWriter& json, const std::optional<Recommendation>& recommendation, const AcrossCases* across) {
     json.key("recommendation");
     if (!recommendation) {
         json.value(nullptr);
@@ -106,11 +108,11 @@ void write_recommendation(JsonWriter& json, const std::optional<Recommendation>&
         json.end_object();
     }
     json.end_array();
-    json.member("across_cases", nullptr);
+    report::write_across(json, across);
     json.end_object();
 }
 
-void write_result(JsonWriter& json, const KernelResult& result) {
+void write_result(JsonWriter& json, const KernelResult& result, const AcrossCases* across) {
     json.begin_object(true);
     json.member("gpu", result.gpu);
     json.member_or_null("gpu_name", result.profile.name);
@@ -125,7 +127,7 @@ void write_result(JsonWriter& json, const KernelResult& result) {
     json.begin_array(true);
     for (const ConfigResult& config : result.configs) { report::write_config(json, config); }
     json.end_array();
-    write_recommendation(json, result.recommendation);
+    write_recommendation(json, result.recommendation, across);
     json.member_or_null("no_recommendation", result.no_recommendation);
     report::write_findings(json, result.findings);
     json.end_object();
@@ -178,13 +180,22 @@ void write_kernel(JsonWriter& json, const KernelAnalysis& kernel) {
     json.member("dimensions", facts.dimensions);
     json.member("instructions", facts.instructions);
     report::write_bounds(json, facts.bounds);
+    json.member("input", kernel.input);
+    json.key("metadata");
+    json.begin_object();
+    for (const auto& [key, value] : kernel.metadata) { json.member(key, value); }
+    json.end_object();
+    json.member("calls", kernel.calls);
     report::write_parameters(json, facts.parameters, &kernel.parameter_values);
     report::write_mix(json, facts.mix);
     write_loops(json, facts);
     write_accesses(json, facts);
     json.key("results");
     json.begin_array(true);
-    for (const KernelResult& result : kernel.results) { write_result(json, result); }
+    const std::size_t cases = kernel.across.empty() ? 1 : kernel.results.size() / kernel.across.size();
+    for (std::size_t i = 0; i < kernel.results.size(); ++i) {
+        write_result(json, kernel.results[i], kernel.across.empty() ? nullptr : &kernel.across[i / cases]);
+    }
     json.end_array();
     json.end_object();
 }
@@ -202,6 +213,8 @@ void write_json(const Analysis& analysis, const TextSink& sink) {
     json.begin_array(true);
     for (const KernelAnalysis& kernel : analysis.kernels) { write_kernel(json, kernel); }
     json.end_array();
+    report::write_steps(json, analysis);
+    report::write_variants(json, analysis);
     report::write_diagnostics(json, analysis.notes, "notes");
     json.end_object();
     json.finish();

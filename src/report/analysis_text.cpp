@@ -4,8 +4,10 @@
 
 #include <fmt/core.h>
 
+#include "report/analysis_cases.hpp"
 #include "report/analysis_memory.hpp"
 #include "report/analysis_overview.hpp"
+#include "report/analysis_variants.hpp"
 #include "report/text_format.hpp"
 
 namespace flipflop {
@@ -45,7 +47,7 @@ std::string board_text(const KernelResult& result) {
     return text;
 }
 
-std::string header(const KernelFacts& facts, const KernelResult& result, const Analysis& analysis, const TextStyle& style) {
+std::string header(const KernelFacts& facts, const KernelResult& result, const Analysis& analysis, const TextStyle& style, bool name_case = true) {
     const std::string board = board_text(result);
     const std::size_t board_width = display_width(board);
     const std::size_t room = style.width > board_width + 22 ? style.width - board_width - 2 : 20;
@@ -65,7 +67,7 @@ std::string header(const KernelFacts& facts, const KernelResult& result, const A
     if (r.local_bytes.value_or(0) > 0) { add(bytes_text(static_cast<double>(*r.local_bytes)) + " local a thread"); }
     add(facts.mix.unknown_share > 0 ? fmt::format("{} instructions, {} unknown", facts.instructions, percent(facts.mix.unknown_share))
                                     : fmt::format("{} instructions, all known", facts.instructions));
-    if (!result.case_name.empty()) { add("case " + printable(result.case_name)); }
+    if (name_case && !result.case_name.empty()) { add("case " + printable(result.case_name)); }
     out += wrap(line, style.width, 2) + "\n";
     if (!result.gpu_note.empty()) { out += wrap(printable(result.gpu_note), style.width, 2) + "\n"; }
     if (!result.code.compatible) { out += paint("Cannot run there: " + printable(result.code.why_not), Mark::bad, style.color) + "\n"; }
@@ -86,7 +88,7 @@ std::string headline(const KernelResult& result, const TextStyle& style) {
     std::string out = paint(wrap(sentence, style.width, 0), Mark::strong, style.color) + "\n";
     std::string prediction = fmt::format("Predicted {} at {}{}; this launch cannot take less than {}",
         time_with_interval(time.total.value, time.interval), dim_text(config->block),
-        config->is_current ? " (today's launch)" : config->recommended ? " (recommended)" : "", time_text(time.floor.value));
+        config->is_current ? " (today's launch)" : !config->recommended ? "" : config->safe ? " (recommended)" : " (recommended, unverified)", time_text(time.floor.value));
     if (time.traffic.dram_bytes.value_or(0) >= kNewsBytes) { prediction += fmt::format(" ({} through DRAM)", bytes_text(*time.traffic.dram_bytes)); }
     prediction += '.';
     const std::optional<double> boost = result.profile.value("boost_clock_mhz");
@@ -233,7 +235,7 @@ std::string searched_table(const KernelResult& result, const TextStyle& style) {
         title += std::string(style.width > used + 2 ? style.width - used : 2, ' ') + tail;
     }
     std::string out = title + "\n" + table.text(2, style.color);
-    if (space.candidates > space.launchable && (style.all || space.launchable == 0)) {
+    if (space.candidates > space.launchable) {
         out += wrap(fmt::format("Cannot launch: {} of {} candidates ({})", space.candidates - space.launchable, space.candidates, rejected_text(space)), style.width, 2) + "\n";
     }
     return out;
@@ -398,12 +400,31 @@ std::string result_text(const KernelAnalysis& kernel, const KernelResult& result
     return out;
 }
 
-}  // namespace
+/// Several cases: what they say together stands for each of them; their own pages come with --detail full.
+std::string all_cases_text(const KernelAnalysis& kernel, const Analysis& analysis, const TextStyle& style) {
+    std::string out;
+    const std::size_t cases = kernel.results.size() / kernel.across.size();
+    for (std::size_t g = 0; g < kernel.across.size(); ++g) {
+        const KernelResult& first = kernel.results[g * cases];
+        out += (out.empty() ? "" : "\n") + header(kernel.facts, first, analysis, style, /*name_case=*/false) + "\n" + cases_text(kernel.across[g], style);
+        for (std::size_t c = 0; c < cases; ++c) {
+            const KernelResult& result = kernel.results[g * cases + c];
+            if (!result.recommendation) { out += wrap(fmt::format("  {}: nothing is recommended: {}", printable(result.case_name), printable(result.no_recommendation)), style.width, 4) + "\n"; }
+        }
+        if (const std::string notes = assumptions_text(kernel.facts, first, style); !notes.empty()) { out += "\n" + notes; }
+        if (!style.full_detail) { out += wrap("Each case in full: --detail full", style.width, 0) + "\n"; }
+    }
+    return out;
+}
 
-std::string text_report(const Analysis& analysis, const TextStyle& style) {
+std::string kernels_text(const Analysis& analysis, const TextStyle& style) {
     if (analysis.kernels.size() > kOverviewAbove) { return report::overview_text(analysis, style); }
     std::string out;
     for (const KernelAnalysis& kernel : analysis.kernels) {
+        if (!kernel.across.empty()) {
+            out += (out.empty() ? "" : "\n") + all_cases_text(kernel, analysis, style);
+            if (!style.full_detail) { continue; }
+        }
         // Many boards: one line each, on one screen; a few: each with its reasons.
         if (kernel.results.size() > report::kBoardsInFull && !style.full_detail) {
             out += (out.empty() ? "" : "\n") + report::boards_text(kernel, style);
@@ -415,6 +436,17 @@ std::string text_report(const Analysis& analysis, const TextStyle& style) {
         }
     }
     return out;
+}
+
+}  // namespace
+
+std::string text_report(const Analysis& analysis, const TextStyle& style) {
+    // Variants are one computation: their order is the answer, and their own pages come one by one.
+    const std::string variants = report::variants_text(analysis, style);
+    if (!variants.empty() && !style.full_detail) { return variants + "One of them in full: analyze it alone, or --detail full\n"; }
+    const std::string kernels = variants + kernels_text(analysis, style);
+    const std::string steps = report::steps_text(analysis, style);
+    return kernels + (kernels.empty() || steps.empty() ? "" : "\n") + steps;
 }
 
 }  // namespace flipflop

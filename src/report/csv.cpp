@@ -10,7 +10,7 @@ using Row = report::CsvRow;
 constexpr std::string_view kHeader =
     "kernel,id,module,gpu,case,block_x,block_y,block_z,grid_x,grid_y,grid_z,dynamic_shared_bytes,clock_mhz,power_limit_w,"
     "registers,launchable,why_not,safe,occupancy,time_us,time_low_us,time_high_us,power_w,power_low_w,power_high_w,"
-    "energy_mj,energy_low_mj,energy_high_mj,bound_by,floor_time_us,dram_bytes,l2_bytes,pareto,kept,recommended,rank,current,heuristic\n";
+    "energy_mj,energy_low_mj,energy_high_mj,bound_by,floor_time_us,dram_bytes,l2_bytes,pareto,kept,recommended,rank,current,heuristic,regret,chosen_for\n";
 
 std::string row(const KernelAnalysis& kernel, const KernelResult& result, const ConfigResult& config) {
     Row out;
@@ -34,6 +34,7 @@ std::string row(const KernelAnalysis& kernel, const KernelResult& result, const 
     out.number(predicted ? predicted->time.traffic.dram_bytes : Value()).number(predicted ? predicted->time.traffic.l2_bytes : Value());
     out.truth(config.pareto).truth(config.kept).truth(config.recommended);
     out.number(config.rank ? Value(*config.rank) : Value()).truth(config.is_current).truth(config.is_heuristic);
+    out.number(config.regret).text(config.chosen_for);
     return std::move(out).finish();
 }
 

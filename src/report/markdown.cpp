@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 
 #include "flipflop/report.hpp"
+#include "report/analysis_cases.hpp"
+#include "report/analysis_variants.hpp"
 #include "report/markdown_text.hpp"
 #include "report/text_format.hpp"
 
@@ -93,14 +95,22 @@ std::string result_text(const KernelResult& result) {
 }  // namespace
 
 std::string markdown_report(const Analysis& analysis) {
-    std::string out;
+    std::string out = variants_markdown(analysis);
     for (const KernelAnalysis& kernel : analysis.kernels) {
         const KernelFacts& facts = kernel.facts;
         out += fmt::format("## {}\n\n", code(kernel_name(facts)));
         out += fmt::format("{}, {} instructions, {}\n\n", code(facts.source ? place_text(facts.source, 0) : facts.module), facts.instructions,
                            facts.mix.unknown_share > 0 ? percent(facts.mix.unknown_share) + " unknown" : "all known");
-        for (const KernelResult& result : kernel.results) { out += result_text(result); }
+        const std::size_t cases = kernel.across.empty() ? 1 : kernel.results.size() / kernel.across.size();
+        for (std::size_t i = 0; i < kernel.results.size(); ++i) {
+            if (!kernel.across.empty() && i % cases == 0) {
+                out += fmt::format("### {}, {} cases\n\n", plain(kernel.results[i].profile.name.empty() ? kernel.results[i].gpu : kernel.results[i].profile.name), cases);
+                out += cases_markdown(kernel.across[i / cases]);
+            }
+            out += result_text(kernel.results[i]);
+        }
     }
+    out += steps_markdown(analysis);
     while (out.ends_with("\n\n")) { out.pop_back(); }
     return out;
 }

@@ -135,12 +135,13 @@ tl::expected<std::unique_ptr<Prepared>, Failure> prepare(const Bench& bench, std
     auto file = bind_file(*bench.spec, out->code.facts.parameters.size());
     if (!file) return failed("launch", file.error());
     advise::Requests requests = bench.requests;
+    for (advise::ArgumentRequest& argument : file->arguments) argument.level = advise::ArgumentLevel::file;   // the command line overrides them
     requests.arguments.insert(requests.arguments.begin(), std::make_move_iterator(file->arguments.begin()), std::make_move_iterator(file->arguments.end()));
     for (advise::DataRequest& d : file->data) {
         // A symbol may be left out by the compiler; then its contents matter to nobody.
         requests.data.insert(requests.data.begin(), std::move(d));
     }
-    out->subject = advise::make_subject(out->code, requests, {}, problem_of(*bench.spec, configuration));
+    out->subject = advise::make_subject(out->code, requests, nullptr, {}, problem_of(*bench.spec, configuration));
     add_parameter_names(bench.spec->space, configuration, out->subject.names);
     std::uint64_t shared = file->local_bytes + geometry.shared_bytes.value_or(0);
     if (!out->subject.dynamic_smem && (geometry.shared_bytes || file->local_bytes > 0))
