@@ -67,7 +67,7 @@ int run(const InspectArguments& arguments) {
     for (const Destination& destination : *plan) {
         const Result<void> written = write_report(destination, [&](const TextSink& sink) {
             if (arguments.scaffold) {
-                sink(launches_scaffold(*report));
+                sink(launches_scaffold(report));
                 return;
             }
             if (destination.format == Format::json) {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "report/json_writer.hpp"
+#include "flipflop/diagnostic.hpp"
 
 namespace flipflop::report {
 
@@ -13,17 +13,18 @@ void CsvRow::separate() {
     first_ = false;
 }
 
-CsvRow& CsvRow::text(std::string_view content) {
+CsvRow& CsvRow::text(std::string_view raw) {
     separate();
+    const std::string content = harmless(raw);   // a path may hold what moves a terminal's cursor
     // A leading =, +, - or @ is a formula to a spreadsheet; names from an input must not become one.
     const bool formula = !content.empty() && std::string_view("=+-@").find(content.front()) != std::string_view::npos;
-    if (!formula && content.find_first_of("\",\r\n") == std::string_view::npos) {
-        line_ += valid_utf8(content);
+    if (!formula && content.find_first_of("\",") == std::string::npos) {
+        line_ += content;
         return *this;
     }
     line_ += '"';
     if (formula) { line_ += '\''; }
-    for (const char c : valid_utf8(content)) {
+    for (const char c : content) {
         if (c == '"') { line_ += '"'; }
         line_ += c;
     }
