@@ -94,7 +94,7 @@ void Maker::combine() {
     const std::string f = real(), a = any(), b = any();
     switch (pick(6)) {
         case 0: line("max.f32 " + f + ", " + a + ", " + b); break;
-        case 1: line("sub.f32 " + f + ", " + a + ", " + b); break;
+        case 1: line((a == b ? "add.f32 " : "sub.f32 ") + f + ", " + a + ", " + b); break;      // x - x depends on nothing
         case 2: {
             const std::string p = predicate();
             line("setp.gt.f32 " + p + ", " + a + ", " + b);
