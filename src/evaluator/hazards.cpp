@@ -35,7 +35,9 @@ public:
     explicit Watcher(const Program& program) : p_(program) {}
     void operated(const Machine&, const MicroOp&, u32) override {}
     void accessed(const Machine&, const MicroOp& op, const MemoryOp& m, const std::array<u64, kLanes>& address, u32 known, u32 mask) override {
-        if (m.access < 0 || m.atomic) return;
+        if (m.access < 0) return;
+        // Atomics do not race with each other, but a barrier beside them may well order something.
+        if (m.atomic) { now().lost = true; return; }
         const bool shared = m.space == ptx::Space::shared, global = m.space == ptx::Space::global || m.space == ptx::Space::generic;
         if (!shared && !global) return;
         if (m.kind != AccessKind::plain && m.kind != AccessKind::matrix) { now().lost = true; return; }
