@@ -4,6 +4,7 @@
 #   make test      the same set-up, then every test        (WERROR=1: warnings are errors)
 #   make asan      the unit tests under ASan and UBSan, with clang
 #   make browser   the HTML report in headless Chromium, which it installs
+#   make conformance  what we emit and ship, judged by others' validators (PyPI)
 #   make bench     benchmarks: the parts, then whole runs
 #   make fuzz      every fuzz target for its share of FUZZ_SECONDS (1800: ten minutes each)
 #   make corpus    `inspect` over the CUDA libraries of this machine, held against a plain search of their PTX
@@ -22,7 +23,7 @@ launcher = $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 sources = $(shell git ls-files '*.cpp' '*.hpp')
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test asan accuracy paper browser bench fuzz corpus format tidy install package clean setup-build setup-test
+.PHONY: demo test asan accuracy paper browser conformance bench fuzz corpus format tidy install package clean setup-build setup-test
 
 setup-build:
 	@tools/install_packages.sh build
@@ -56,6 +57,9 @@ browser: setup-test
 	@cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DFLIPFLOP_TESTS=ON $(launcher) >/dev/null
 	@cmake --build build -j $(JOBS) --target flipflop
 	@ctest --test-dir build -L browser --output-on-failure --no-tests=error
+
+conformance:
+	@tools/conformance.sh build/flipflop
 
 bench:
 	@tools/install_packages.sh build bench

@@ -14,12 +14,15 @@
 #include <fmt/core.h>
 
 #include "cli/commands.hpp"
+#include "cli/source_options.hpp"
 #include "cli/suggest.hpp"
+#include "flipflop/tools.hpp"
 #include "flipflop/diagnostic.hpp"
 #include "flipflop/source.hpp"
 
 namespace {
 
+using namespace flipflop;
 using namespace flipflop::cli;
 
 void add_commands(CLI::App& app, CommandResult& result) {
@@ -111,10 +114,17 @@ void guard_standard_descriptors() {
     }
 }
 
+/// Our own version on the first line, for scripts; then the outside tools that would be used.
+std::string version_text() {
+    std::string out = std::string("flipflop ") + FLIPFLOP_VERSION;
+    for (const FoundTool& tool : find_tools(to_source_options({}, {}))) { out += fmt::format("\n  {:<6} {}", tool.name, tool.version.value_or("not found")); }
+    return out;
+}
+
 int run(int argc, char** argv) {
     CLI::App app{"Static time, power and energy of GPU kernels from their PTX"};
     app.name("flipflop");
-    app.set_version_flag("-V,--version", std::string("flipflop ") + FLIPFLOP_VERSION);
+    app.set_version_flag("-V,--version", version_text);
     app.footer("To begin:  flipflop inspect kernel.ptx                    kernels, parameters, and what each is used for\n"
                "           flipflop analyze kernel.ptx --gpu a100         the answer, with every assumption listed\n"
                "           flipflop analyze kernel.ptx --gpu a100 --work 4096,4096 --current 16,16 --arg n=4096");

@@ -110,7 +110,8 @@ class Usage(Case):
         self.assertIn("analyze", self.expect(0, "--help").out)
         version = self.expect(0, "--version").out
         with open(os.path.join(SOURCE, "VERSION")) as file:
-            self.assertEqual(version.strip(), "flipflop " + file.read().strip())
+            self.assertEqual(version.splitlines()[0], "flipflop " + file.read().strip())
+        self.assertEqual([line.split()[0] for line in version.splitlines()[1:]], ["ptxas", "nvrtc", "nvcc", "clang", "llc"])
         for command in ("analyze", "inspect", "explain"):
             self.assertIn(command, self.expect(0, command, "--help").out)
 
