@@ -56,7 +56,7 @@ Result<Input> read_source(std::string_view bytes, const std::string& path, Input
         d.severity = Severity::note;
         input.diagnostics.push_back(std::move(d));
     }
-    Collector collector{input, options, bytes.size()};
+    Collector collector{input, options, bytes};
     collector.add_text(fmt::format("{}#compute_{}", path, compiler->architecture()), std::move(*result.ptx));
     collector.finish();
     return input;
