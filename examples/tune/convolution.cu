@@ -18,6 +18,7 @@
 #ifndef unroll_rows
 #define unroll_rows 1
 #endif
+constexpr int kUnrollRows = unroll_rows;   // a pragma takes a constant; not every compiler expands a macro there
 
 #define image_width 4096
 #define image_height 4096
@@ -71,7 +72,7 @@ extern "C" __global__ void convolution_kernel(float *output, const float *input)
         for (int i = 0; i < tile_size_x; ++i)
             sum[j][i] = 0.0f;
 
-#pragma unroll unroll_rows
+#pragma unroll kUnrollRows
     for (int fy = 0; fy < filter_height; ++fy)
 #pragma unroll
         for (int fx = 0; fx < filter_width; ++fx) {

@@ -200,9 +200,10 @@ def write_reports(folder):
     run("analyze", "examples/gemm_tiled.ptx", "--gpu", "a100", "--ptxas", "off", "--format", f"html={folder}/gemm.html")
     (folder / "flipflop.toml").write_text('[energy]\nlaunches_per_day = 1000000\ngrams_co2e_per_kwh = 350\nprice_per_kwh = 0.3\n')
     (folder / "main").mkdir()
-    for name, place in (("gemm_tile16", folder / "main"), ("gemm_naive", folder)):
-        (place / "gemm.ptx").write_text((SOURCES / f"examples/{name}.ptx").read_text().replace(name, "gemm"))
-    run("check", "gemm.ptx", "--base", "main/gemm.ptx", "--work", "1024,1024", "--block", "16,16", "--gpu", "a100", "--ptxas", "off", "--format", "html=check.html", allowed=(1,), cwd=folder)
+    requests = SOURCES / "examples/ci"
+    for source, place in (("repository", folder / "main"), ("pull-requests/2-regression", folder)):
+        (place / "particles.ptx").write_text((requests / source / "kernels/particles.ptx").read_text())
+    run("check", "particles.ptx", "--base", "main/particles.ptx", "--gpu", "a100", "--ptxas", "off", "--format", "html=check.html", allowed=(1,), cwd=folder)
     # A kernel whose name and source file try to break out, wherever they end up.
     ptx = (SOURCES / "examples/axpy.ptx").read_text()
     ptx = ptx.replace(".file\t1 \"", f".file\t1 \"{EVIL.replace('/', '')}")

@@ -201,7 +201,7 @@ class Shells(Case):
         self.assertIn("--objective", self.complete("flipflop", "analyze", "x.ptx", "--ob"))
         self.assertIn("a100-pcie", self.complete("flipflop", "analyze", "--gpu", "a100-"))
         self.assertIn("edp", self.complete("flipflop", "analyze", "--objective", ""))
-        self.assertIn("sarif", self.complete("flipflop", "check", "--format", "sa"))
+        self.assertEqual(self.complete("flipflop", "check", "--fail-on", "reg"), ["regression"])
         self.assertEqual(self.complete("flipflop", "analyze", "kern"), [], "file names are the shell's")
 
     def test_the_manual_names_every_option_of_every_command(self):

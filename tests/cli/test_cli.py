@@ -135,7 +135,7 @@ class Usage(Case):
         self.expect(2, "analyze", self.axpy, "--gpu", "a100", "--sms", "0", says="--sms")
 
     def test_formats_that_are_not_there(self):
-        for name in ("xml", "html"):
+        for name in ("xml", "pdf"):
             self.expect(2, "analyze", self.axpy, "--gpu", "a100", "--format", name, says=(f"'{name}'", "text, json, csv, markdown"))
         self.expect(2, "inspect", self.axpy, "--format", "csv", says="text, json")
         self.expect(2, "analyze", self.axpy, "--gpu", "a100", "--format", "json", "--format", "csv", says="two formats for one place")

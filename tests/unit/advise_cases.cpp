@@ -77,7 +77,7 @@ TEST_CASE("a crossing is found where the difference changes its sign", "[advise]
     CHECK(*crossing_between(4, 5, true, [](double) { return std::optional(1.0); }) == 5);
 }
 
-TEST_CASE("--case and --sweep are read whole or refused with a column", "[advise][cases]") {
+TEST_CASE("cases and sweeps are read whole or refused with a column", "[advise][cases]") {
     LaunchOptions options;
     options.case_texts = {"small:n=4096,p+8:u32=7,weight=2.5", "big:work=4096x2048"};
     const auto cases = read_cases(options);

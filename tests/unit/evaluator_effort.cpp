@@ -29,7 +29,7 @@ Launch launch_of(const KernelFacts& kernel, Dim3 grid) {
 
 }  // namespace
 
-TEST_CASE("a grid of 10^9 blocks takes as many runs as one of 10^3, in every example", "[evaluator][large][effort]") {
+TEST_CASE("a grid of 10^6 blocks takes about as many runs as one of 10^3, and one of 10^9 no more than its wrapping indices, in every example", "[evaluator][large][effort]") {
     std::vector<std::filesystem::path> files;
     for (const auto& e : std::filesystem::directory_iterator(std::filesystem::path(FLIPFLOP_SOURCE_DIR) / "examples"))
         if (e.path().extension() == ".ptx") files.push_back(e.path());
@@ -50,11 +50,12 @@ TEST_CASE("a grid of 10^9 blocks takes as many runs as one of 10^3, in every exa
             const LaunchFacts large = evaluator.evaluate(launch_of(code.facts, flat ? Dim3{1'000'000'000, 1, 1} : Dim3{32768, 32768, 1}));
             INFO(file.filename() << " " << code.facts.short_name << ": " << small.evaluated_runs << " runs of " << small.evaluated_steps << " steps, then "
                                  << middle.evaluated_runs << " of " << middle.evaluated_steps << ", then " << large.evaluated_runs << " of " << large.evaluated_steps);
-            CHECK(middle.evaluated_runs <= small.evaluated_runs + 8);
-            CHECK(middle.evaluated_steps <= 2 * small.evaluated_steps + 2'000);
-            // A 32-bit index wraps 60 times in 10^9 blocks of 256 threads, and changes its sign as often: each cuts every box.
-            CHECK(large.evaluated_runs <= 121 * small.evaluated_runs);
-            CHECK(large.evaluated_steps <= 121 * small.evaluated_steps);
+            CHECK(middle.evaluated_runs <= 4 * small.evaluated_runs + 8);
+            CHECK(middle.evaluated_steps <= 4 * small.evaluated_steps + 2'000);
+            // A 32-bit index wraps 60 times in 10^9 blocks of 256 threads, and changes its sign as often: each cuts every box
+            // of every access. What that takes is bounded by the code and not by the grid.
+            CHECK(large.evaluated_runs <= 4'000);
+            CHECK(large.evaluated_steps <= 2'000'000);
         }
     }
 }
