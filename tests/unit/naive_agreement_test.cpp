@@ -22,7 +22,7 @@ using flipflop::Launch;
 
 ArgumentValue argument(std::uint64_t value, unsigned bytes) {
     ArgumentValue a;
-    for (unsigned i = 0; i < bytes; ++i) a.bytes.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
+    for (unsigned i = 0; i < bytes; ++i) a.bytes.push_back(i < 8 ? static_cast<std::uint8_t>(value >> (8 * i)) : std::uint8_t{0});   // a struct is longer than a word
     return a;
 }
 

@@ -116,5 +116,6 @@ TEST_CASE("explain says in sentences what bounds a launch, why, and what a chang
     kernel.findings.clear();
     CHECK(text_report(explanation, TextStyle{}).find("No rule sees a change") != std::string::npos);
     kernel.configs.clear();
+    kernel.comparisons.clear();   // they are of configurations
     CHECK(text_report(explanation, TextStyle{}).find("What to change") == std::string::npos);
 }
