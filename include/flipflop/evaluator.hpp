@@ -52,7 +52,8 @@ struct SafetyVerdict {
 /// Const calls may run in parallel. The code must outlive it.
 class ReblockingJudge {
 public:
-    ReblockingJudge(const KernelCode& code, const Launch& reference, bool reference_is_assumed);
+    /// `steps`: most operations of warps that a launch is followed for; empty: 12 million. What takes more is null.
+    ReblockingJudge(const KernelCode& code, const Launch& reference, bool reference_is_assumed, std::optional<std::uint64_t> steps = {});
     ~ReblockingJudge();
     ReblockingJudge(ReblockingJudge&&) noexcept;
     ReblockingJudge& operator=(ReblockingJudge&&) noexcept;

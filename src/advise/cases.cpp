@@ -151,7 +151,9 @@ Result<std::vector<Case>> parse_sweep(const std::string& text, std::string& para
     const bool whole = *from == std::floor(*from) && *to == std::floor(*to);
     std::vector<Case> cases;
     double last = *from - 1;
+    std::size_t tried = 0;                       // a step may be too small to reach another whole number
     for (double value = *from; value <= *to * (1 + 1e-12); value = factor ? value * step : value + step) {
+        if (++tried > 100'000) return wrong(second + 2, "the step is too small");
         const double point = whole ? std::round(value) : value;
         if (cases.size() == kMostCases) return wrong(0, fmt::format("more than {} points", kMostCases));
         if (point != last) cases.push_back(swept_case(parameter, point));

@@ -121,6 +121,7 @@ ConfigResult config_of(const Stage& stage, const Candidate& candidate, const Res
     config.why_not = trial.obstacle.words;
     config.safe = candidate.safety.safe;
     config.safe_reason = candidate.safety.reason;
+    if (!config.safe && config.safe_reason.empty()) { config.safe_reason = trial.launchable ? "not asked: it is neither kept nor named nor in use" : "it cannot be launched"; }
     config.occupancy = trial.occupancy;
     if (trial.facts) config.facts = *trial.facts;
     config.predicted = candidate.predicted;

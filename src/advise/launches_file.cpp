@@ -307,7 +307,7 @@ LaunchesFile launches_of(const toml::table& root, const Source& source) {
 Result<LaunchesFile> parse_launches(std::string_view text, const std::string& path) {
     const Source source{text, path, std::filesystem::path(path).parent_path().string()};
     try {
-        return launches_of(toml::parse(text, path), source);
+        return launches_of(toml_reader::parsed(text, path), source);
     } catch (const toml::parse_error& error) {
         return tl::unexpected(complaint_at("FF0760", path, text, error.source().begin, std::string(error.description()), {}));
     } catch (const Wrong& wrong) {

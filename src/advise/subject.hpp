@@ -61,6 +61,9 @@ struct Subject {
 /// The evaluator's budget for one of the many launches of a search; what does not fit is sampled, and says so.
 inline constexpr std::uint64_t kSearchBudget = 400'000;
 
+/// How far a verdict follows a launch of a search (operations of warps); of named blocks, as far as the judge ever does.
+inline constexpr std::uint64_t kSearchSteps = 2'000'000;
+
 /// What launches of one subject do, each evaluated once. Thread-safe.
 class FactsBook {
 public:

@@ -84,6 +84,35 @@ Diagnostic complaint_at(std::string id, const std::string& name, std::string_vie
     return d;
 }
 
+namespace {
+
+/// toml++ makes and destroys tables by recursion: where a key has more than a hundred parts.
+std::optional<toml::source_position> too_deep(std::string_view text) {
+    constexpr std::size_t kMostDots = 100;
+    toml::source_position at{1, 0};
+    std::size_t dots = 0;
+    char quote = 0;
+    bool comment = false;
+    for (const char c : text) {
+        ++at.column;
+        if (c == '\n') { at = {at.line + 1, 0}; }
+        if (comment) { comment = c != '\n'; dots = 0; continue; }
+        if (quote != 0) { if (c == quote) { quote = 0; } continue; }
+        if (c == '"' || c == '\'') { quote = c; continue; }
+        if (c == '#') { comment = true; }
+        if (c == '\n' || c == '=' || c == ',' || c == '{') { dots = 0; }
+        if (c == '.' && ++dots > kMostDots) { return at; }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+toml::table parsed(std::string_view text, const std::string& name) {
+    if (const auto at = too_deep(text)) { throw Wrong{*at, "a key has more than a hundred parts", {}}; }
+    return toml::parse(text, name);
+}
+
 std::optional<std::string> read_whole(const std::string& path) {
     constexpr std::size_t kMost = std::size_t{16} << 20;
     std::error_code error;

@@ -56,6 +56,9 @@ void each_table(const toml::table& root, const std::string& name, F&& read) {
 /// An error diagnostic at a place of file `name` whose content is `text`.
 [[nodiscard]] Diagnostic complaint_at(std::string id, const std::string& name, std::string_view text, toml::source_position at, std::string message, std::string help);
 
+/// Throws toml::parse_error, or Wrong where a key is nested too deep for the library.
+[[nodiscard]] toml::table parsed(std::string_view text, const std::string& name);
+
 /// The whole of a file of at most 16 MiB; nothing when it cannot be read or is larger.
 [[nodiscard]] std::optional<std::string> read_whole(const std::string& path);
 

@@ -55,6 +55,17 @@ Result<void> apply_launch_options(const std::vector<std::string>& options, const
     CLI::App reader;
     reader.add_option("--block", launch.blocks)->allow_extra_args(false)->group("Launch");
     add_launch_options(reader, launch);
+    // A baseline is data, often of another branch: it may describe a launch, and name no program to run.
+    for (const std::string& option : options) {
+        const CLI::Option* const known = reader.get_option_no_throw(option.substr(0, option.find('=')));
+        if (known != nullptr && describes_launch(*known)) { continue; }
+        Diagnostic d;
+        d.id = "FF0780";
+        d.file = baseline;
+        d.message = fmt::format("'{}' in the baseline describes no launch", option);
+        d.help = "write it again: flipflop baseline INPUT... -o FILE";
+        return tl::unexpected(std::move(d));
+    }
     std::vector<std::string> reversed(options.rbegin(), options.rend());   // CLI11 takes them from the back
     try {
         reader.parse(reversed);

@@ -97,11 +97,9 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
                          : (&command == &app ? "unknown command '" : "unexpected argument '") + word + "'";
         help = suggestion_for(app, word);
     }
-    std::fputs(fmt::format("{}: error: {}\n", name, flipflop::harmless(message)).c_str(), stderr);
-    if (!help.empty()) { std::fputs(fmt::format("  help: {}\n", flipflop::harmless(help)).c_str(), stderr); }
     if (message == "--gpu is required") { help = "--gpu a100, for example; flipflop gpus lists the boards, --gpu all takes each"; }
-    std::fputs(fmt::format("{}: error: {}\n", name, message).c_str(), stderr);
-    if (!help.empty()) { std::fputs(fmt::format("  help: {}\n", help).c_str(), stderr); }
+    std::fputs(fmt::format("{}: error: {}\n", name, harmless(message)).c_str(), stderr);
+    if (!help.empty()) { std::fputs(fmt::format("  help: {}\n", harmless(help)).c_str(), stderr); }
     std::fputs(fmt::format("  see: {} --help\n", name).c_str(), stderr);
     return kUsageError;
 }
@@ -127,7 +125,7 @@ int run(int argc, char** argv) {
     app.set_version_flag("-V,--version", version_text);
     app.footer("To begin:  flipflop inspect kernel.ptx                    kernels, parameters, and what each is used for\n"
                "           flipflop analyze kernel.ptx --gpu a100         the answer, with every assumption listed\n"
-               "           flipflop analyze kernel.ptx --gpu a100 --work 4096,4096 --current 16,16 --arg n=4096");
+               "           flipflop analyze kernel.ptx --gpu a100 --work 4096,4096 --current 16,16 --arg 2=4096");
     CommandResult result;
     add_commands(app, result);
     refuse_empty_values(app);

@@ -46,7 +46,8 @@ struct Reference {
     bool assumed{};
     LaunchRecord record;
 
-    Reference(const KernelCode& code, const Launch& used, bool is_assumed) : kernel(code), launch(used), assumed(is_assumed) {
+    Reference(const KernelCode& code, const Launch& used, bool is_assumed, std::optional<u64> steps = {}) : kernel(code), launch(used), assumed(is_assumed) {
+        if (steps) limits.steps = *steps;
         if (kernel.traits.refused.empty()) record = follow_launch(kernel.program, kernel.traits, launch, {}, limits);
     }
     [[nodiscard]] SafetyVerdict judge(const Followed& other, const Launch& candidate) const {
@@ -63,8 +64,8 @@ struct Reference {
 
 struct ReblockingJudge::Prepared : Reference { using Reference::Reference; };
 
-ReblockingJudge::ReblockingJudge(const KernelCode& code, const Launch& reference, bool reference_is_assumed)
-    : prepared_(std::make_unique<Prepared>(code, reference, reference_is_assumed)) {}
+ReblockingJudge::ReblockingJudge(const KernelCode& code, const Launch& reference, bool reference_is_assumed, std::optional<std::uint64_t> steps)
+    : prepared_(std::make_unique<Prepared>(code, reference, reference_is_assumed, steps)) {}
 ReblockingJudge::~ReblockingJudge() = default;
 ReblockingJudge::ReblockingJudge(ReblockingJudge&&) noexcept = default;
 ReblockingJudge& ReblockingJudge::operator=(ReblockingJudge&&) noexcept = default;

@@ -133,6 +133,7 @@ void WarpRun::store_global(Frame& f, const MicroOp& op, u32 slot, const MemoryOp
         if (v.axes & b_.domain.live()) keep_in_range(v, v.known & x.lanes(), std::min(60u, m.element_bytes * 8u), false, b_.domain);
         r.value_stride = moved_by(v, b_.domain);
     }
+    s_.steps += static_cast<unsigned>(std::popcount(x.lanes())) / 2;   // each is kept by its address: dearer than an operation of a warp
     for (u32 left = x.lanes(); left; left &= left - 1) {
         const auto l = static_cast<unsigned>(std::countr_zero(left));
         r.address = x.at.address[l] + shift;

@@ -1,6 +1,7 @@
 // Reads "flipflop.baseline/1". A baseline is a file that people merge by hand, so what is wrong with it is said with a line.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -152,6 +153,8 @@ Result<Snapshot> parse_baseline(std::string_view text, const std::string& name) 
         document = Json::parse(text);
     } catch (const Json::parse_error& error) {
         return tl::unexpected(bad(name, line_of(text, error.byte), text.empty() ? "the baseline is empty" : "the baseline is no JSON from here on"));
+    } catch (const Json::exception&) {
+        return tl::unexpected(bad(name, 0, "the baseline holds a number that is out of range"));
     }
     const std::string schema = document.is_object() && document.contains("schema") && document["schema"].is_string() ? document["schema"].get<std::string>() : "";
     if (schema != kSchema) {
@@ -171,10 +174,21 @@ Result<Snapshot> parse_baseline(std::string_view text, const std::string& name) 
 }
 
 Result<Snapshot> read_baseline(const std::string& path) {
+    constexpr std::size_t kMost = std::size_t{256} << 20, kPiece = std::size_t{1} << 20;
+    std::error_code error;
+    const auto kind = std::filesystem::status(path, error).type();
+    if (kind == std::filesystem::file_type::not_found) { return tl::unexpected(bad(path, 0, "there is no such baseline")); }
+    if (kind == std::filesystem::file_type::directory) { return tl::unexpected(bad(path, 0, "the baseline is a directory")); }
     std::ifstream file(path, std::ios::binary);
-    if (!file) { return tl::unexpected(bad(path, 0, "the baseline cannot be read")); }
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (file.bad()) { return tl::unexpected(bad(path, 0, "the baseline cannot be read")); }
+    std::string text;
+    while (file && text.size() <= kMost) {
+        const std::size_t before = text.size();
+        text.resize(before + kPiece);
+        file.read(text.data() + before, static_cast<std::streamsize>(kPiece));
+        text.resize(before + static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
+    }
+    if (file.bad() || !file.is_open()) { return tl::unexpected(bad(path, 0, "the baseline cannot be read")); }
+    if (text.size() > kMost) { return tl::unexpected(bad(path, 0, "the baseline is larger than 256 MiB")); }
     return parse_baseline(text, path);
 }
 

@@ -218,7 +218,7 @@ Policy policy_of(const toml::table& root, const std::string& name) {
 
 Result<Policy> parse_policy(std::string_view text, const std::string& name) {
     try {
-        return policy_of(toml::parse(text, name), name);
+        return policy_of(parsed(text, name), name);
     } catch (const toml::parse_error& error) {
         return tl::unexpected(complaint_at("FF0781", name, text, error.source().begin, std::string(error.description()), {}));
     } catch (const Wrong& wrong) {

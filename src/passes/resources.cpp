@@ -164,6 +164,8 @@ void collect_resources(const ptx::Module& module, const std::vector<const ptx::F
 LaunchBounds launch_bounds_of(const ptx::LaunchDirectives& d) {
     const auto dim = [](const std::optional<std::uint32_t> (&axes)[3]) -> std::optional<Dim3> {
         if (!axes[0]) return std::nullopt;
+        for (const auto& axis : axes)
+            if (axis == 0u) return std::nullopt;   // refused with FF0410 where it stands; it bounds nothing
         return Dim3{*axes[0], axes[1].value_or(1), axes[2].value_or(1)};
     };
     LaunchBounds bounds;

@@ -24,6 +24,8 @@ public:
             json = Json::parse(text);
         } catch (const Json::parse_error& e) {
             return tl::unexpected(not_json(text, e.byte));
+        } catch (const Json::exception&) {
+            return tl::unexpected(wrong("holds a number that is out of range"));
         }
         spec_.t1 = true;
         if (!json.is_object() || !object(json, "ConfigurationSpace") || !object(json, "KernelSpecification"))
