@@ -528,6 +528,43 @@ class Hostile(Case):
         head = ".version 8.0\n.target sm_80\n.address_size 64\n" + before
         return self.file(name, f"{head}.visible .entry k(.param .u64 out){after_signature}\n{{\n.reg .pred %p<9>; .reg .b32 %r<19>; .reg .b64 %rd<19>;\n{body}\nret;\n}}\n")
 
+    def test_a_directive_of_size_zero_bounds_nothing(self):
+        for directive in (".reqntid 0", ".reqntid 0,1,1", ".reqntid 32,0", ".reqnctapercluster 0"):
+            path = self.kernel("zero.ptx", "ret;", after_signature=" " + directive)
+            self.survive("analyze", path, *self.OFF, "--block", "32", codes=(3,))
+            self.survive("analyze", path, "--gpu", "h100", "--ptxas", "off", codes=(3,))
+
+    def test_keys_of_a_hundred_thousand_parts(self):
+        deep = self.file("deep.toml", "a." * 100_000 + "a=1")
+        self.expect(2, "analyze", self.axpy, *self.OFF, "--launches", deep, says=("FF0760", "more than a hundred parts"))
+        self.expect(2, "check", self.axpy, *self.OFF[:4], "--policy", self.file("policy.toml", "[" + "a." * 100_000 + "a]"), says=("FF0781", "more than a hundred parts"))
+        dots = self.file("dots.toml", "# " + "." * 500 + "\n[[kernel]]\nmatch = \"axpy\"\nparams = [\"" + "x." * 200 + "\"]\n")
+        self.assertNotIn("hundred parts", run("analyze", self.axpy, *self.OFF, "--launches", dots).err)
+
+    def test_usage_errors_are_said_once_and_harmless(self):
+        for arguments in (("check", self.axpy, "--fail-on", "x\n::error::y"), ("\x1b[31m",), ("completion", "\x1b[31m"), ("analyze", self.axpy, "--objective", "\x1b[31m")):
+            done = self.expect(2, *arguments)
+            self.assertEqual(done.err.count(": error: "), 1, done.err)
+            self.assertNotIn("\x1b", done.err)
+            self.assertNotIn("\n::", done.err)
+
+    def test_a_step_that_reaches_nothing(self):
+        self.expect(2, "analyze", self.axpy, *self.OFF, "--sweep", "3=1:1000000:x1.0000000000001", says="too small")
+
+    def test_numbers_out_of_range_in_json(self):
+        path = self.file("large.json", '{"x": 1e999}')
+        self.expect(2, "check", self.axpy, *self.OFF[:4], "--baseline", path, says="FF0780")
+        self.expect(3, "tune", path, "--list", says="out of range")
+
+    def test_a_loop_over_64_bits_that_no_box_holds_is_given_up_in_time(self):
+        body = """mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mad.lo.s32 %r4, %r1, %r2, %r3; cvt.u64.u32 %rd1, %r4;
+mov.u32 %r5, %nctaid.x; mul.wide.u32 %rd2, %r5, %r2; ld.param.u64 %rd3, [out]; mov.u64 %rd6, 16777216;
+$top: setp.ge.u64 %p1, %rd1, %rd6; @%p1 bra $end; rem.u64 %rd7, %rd1, 1000003; shl.b64 %rd4, %rd7, 2; add.s64 %rd5, %rd3, %rd4; st.global.u32 [%rd5], %r3; add.s64 %rd1, %rd1, %rd2; bra $top;
+$end:"""
+        path = self.kernel("wide.ptx", body)
+        done = self.survive("analyze", path, *self.OFF, "--grid", "864", "--current", "256", codes=(0,))   # run() ends what takes two minutes
+        self.assertIn("unverified", done.out)
+
     def survive(self, *arguments, codes=(0, 3), **more):
         done = run(*arguments, **more)
         self.assertIn(done.returncode, codes, f"{arguments}\n{done.err[-2000:]}")

@@ -188,6 +188,21 @@ class Gate(GateCase):
         self.expect(2, "check", self.axpy, "--baseline", self.path("base.json"), "--base", self.axpy, says="--base")
         self.expect(3, "check", self.axpy, "--base", self.path("nowhere.ptx"), "--gpu", "a100", says="nowhere.ptx")
 
+    def test_a_baseline_names_no_program(self):
+        canary = self.path("canary")
+        program = self.file("evil.sh", f"#!/bin/sh\ntouch {canary}\n")
+        os.chmod(program, 0o755)
+        source = self.file("k.cu", "extern \"C\" __global__ void k(float* a) { a[0] = 1; }\n")
+        path = self.baseline()
+        with open(path) as file:
+            document = json.load(file)
+        for option in (f"--compiler={program}", f"--llc={program}", f"--ptxas={program}", "--output=x", "--no-such=1"):
+            document["options"] = [option]
+            with open(path, "w") as file:
+                json.dump(document, file)
+            self.expect(2, "check", source, "--baseline", path, says=("FF0780", "describes no launch"))
+            self.assertFalse(os.path.exists(canary), option)
+
     def test_bad_input_beats_the_gate(self):
         base = self.baseline()
         broken = self.file("broken.ptx", AXPY.replace("axpy", "b").replace("%r1, 4;", "%r1 4;"))
