@@ -108,6 +108,8 @@ struct AnalyzeOptions {
     /// Gives the text of a source file that a `.loc` of a module names, for `// flipflop: ignore FF101 reason`; empty: findings
     /// are never suppressed in the source.
     std::function<std::optional<std::string>(const std::string& file, const std::string& module)> source_text;
+    /// Called as kernels are done, from any thread but one at a time.
+    std::function<void(std::size_t done, std::size_t all)> on_progress;
     unsigned threads{1};
     Environment environment;
     /// How inputs that are source code become PTX; the command line reads its inputs with it.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include <mutex>
+
 #include <fmt/format.h>
 
 #include "complaints.hpp"
@@ -147,6 +149,8 @@ Result<void> analyse_all(const Parsed& parsed, const std::vector<std::size_t>& c
     // The gate's figures must not depend on how many other kernels there are.
     const bool brief = chosen.size() > kManyKernels && !options.own_launch && !options.full_detail;
     std::vector<std::optional<Result<KernelAnalysis>>> results(chosen.size());
+    std::mutex counting;
+    std::size_t done = 0;
     parallel_for(chosen.size(), outer, [&](std::size_t i) {
         const KernelPlace& place = parsed.places[chosen[i]];
         const Requests& requests = described.requests[described.of_kernel[i]];
@@ -154,6 +158,10 @@ Result<void> analyse_all(const Parsed& parsed, const std::vector<std::size_t>& c
         (void)name_parameters(requests, code.facts);   // checked above
         apply_metadata(metadata[i], code.facts);
         results[i] = analyse_on_boards(place, code, requests, plan.boards, options, inner, brief);
+        if (options.on_progress) {
+            const std::lock_guard lock(counting);
+            options.on_progress(++done, chosen.size());
+        }
         if (!*results[i]) return;
         (*results[i])->calls = described.calls[i];
         (*results[i])->input = place.input->path;

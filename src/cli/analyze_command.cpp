@@ -8,6 +8,7 @@
 #include "cli/gate_session.hpp"
 #include "cli/launch_options.hpp"
 #include "cli/output.hpp"
+#include "cli/progress.hpp"
 #include "cli/session.hpp"
 #include "flipflop/gate_report.hpp"
 #include "flipflop/html_report.hpp"
@@ -65,7 +66,11 @@ int run(const AnalyzeArguments& arguments) {
     const auto opened = open_session(arguments.launch, arguments.output, {Format::text, Format::json, Format::csv, Format::markdown, Format::sarif, Format::github, Format::html},
                                      arguments.inputs, complaints, code);
     if (!opened) { return code; }
-    const Result<Analysis> analysis = analyze(opened->inputs, opened->options);
+    AnalyzeOptions options = opened->options;
+    Progress progress("kernels");
+    options.on_progress = [&](std::size_t done, std::size_t all) { progress(done, all); };
+    const Result<Analysis> analysis = analyze(opened->inputs, options);
+    progress.end();
     if (!analysis) { return give_up(analysis.error(), exit_code_of(analysis.error()), complaints); }
     say_what_was_found(analysis->inputs, analysis->notes, !analysis->kernels.empty(), "no kernel to analyse: no .entry with a body inside", complaints);
     for (const Destination& destination : opened->plan) {

@@ -1,7 +1,9 @@
 // flipflop baseline INPUT... --gpu NAME -o FILE: today's figures, as a file for the repository.
+#include <algorithm>
 #include <memory>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "cli/commands.hpp"
 #include "cli/gate_session.hpp"
@@ -17,6 +19,23 @@ struct BaselineArguments {
     PolicyArguments policy;
     OutputArguments output;
 };
+
+/// A gate over a size that nobody launches may see nothing of a change: said once, where the baseline is made.
+void note_assumed_work(const Analysis& analysis, Complaints& complaints) {
+    const auto assumed = [](const KernelAnalysis& kernel) {
+        return std::any_of(kernel.results.begin(), kernel.results.end(), [](const KernelResult& result) {
+            return std::any_of(result.assumptions.begin(), result.assumptions.end(), [](const Assumption& a) { return a.name == "work"; });
+        });
+    };
+    const auto count = std::count_if(analysis.kernels.begin(), analysis.kernels.end(), assumed);
+    if (count == 0) { return; }
+    Diagnostic d;
+    d.id = "FF0791";
+    d.severity = Severity::note;
+    d.message = fmt::format("{} of {} kernels {} judged at an assumed size of the work", count, analysis.kernels.size(), count == 1 ? "is" : "are");
+    d.help = "say yours for a gate that sees your times: --work, --arg, or --launches launches.toml (flipflop inspect --scaffold writes one)";
+    complaints.say(d);
+}
 
 int run(BaselineArguments& arguments, const CLI::App& command) {
     Complaints complaints;
@@ -44,6 +63,7 @@ int run(BaselineArguments& arguments, const CLI::App& command) {
     const gate::Snapshot snapshot = gate::take_snapshot(*analysis, given_launch_options(command));
     const Result<void> written = write_report(plan->front(), [&](const TextSink& sink) { write_baseline(snapshot, sink); });
     if (!written) { return stop(written.error(), kUsageError); }
+    note_assumed_work(*analysis, complaints);
     complaints.finish();
     return kDone;
 }

@@ -1,5 +1,7 @@
 #include "cli/gate_session.hpp"
 
+#include "cli/progress.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -88,7 +90,10 @@ std::optional<Analysis> analyze_for_gate(const std::vector<std::string>& paths, 
     }
     AnalyzeOptions own = options;
     own.own_launch = true;
+    Progress progress("kernels");
+    own.on_progress = [&](std::size_t done, std::size_t all) { progress(done, all); };
     Result<Analysis> analysis = analyze(inputs, own);
+    progress.end();
     if (!analysis) {
         complaints.say(analysis.error());
         code = exit_code_of(analysis.error());

@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/launch_options.hpp"
 #include "cli/output.hpp"
+#include "cli/progress.hpp"
 #include "cli/session.hpp"
 #include "flipflop/tune_report.hpp"
 
@@ -54,25 +55,6 @@ void write_export(const TuneReport& report, const Export& what, const TextSink& 
     else { write_csv(report, sink); }
 }
 
-/// "compiled 120 of 500" on a terminal, after a second, and gone at the end.
-class Progress {
-public:
-    Progress() : on_(isatty(STDERR_FILENO) != 0), begin_(Clock::now()) {}
-    void operator()(std::size_t done, std::size_t all) {
-        if (!on_ || Clock::now() - begin_ < std::chrono::seconds(1)) { return; }
-        shown_ = true;
-        std::fputs(fmt::format("\r\x1b[Kflipflop: {} of {} variants", done, all).c_str(), stderr);
-    }
-    void end() const {
-        if (shown_) { std::fputs("\r\x1b[K", stderr); }
-    }
-
-private:
-    using Clock = std::chrono::steady_clock;
-    bool on_, shown_{};
-    Clock::time_point begin_;
-};
-
 int run(TuneArguments& arguments) {
     Complaints complaints;
     const auto stop = [&](const Diagnostic& diagnostic, int code) {
@@ -108,7 +90,7 @@ int run(TuneArguments& arguments) {
     TuneOptions tune_options = arguments.tune;
     tune_options.source = options->source;
     tune_options.analyze = std::move(*options);
-    Progress progress;
+    Progress progress("variants");
     tune_options.on_progress = [&](std::size_t done, std::size_t all) { progress(done, all); };
     const Result<TuneReport> report = tune(tune_options);
     progress.end();
