@@ -1,5 +1,7 @@
 // flipflop check INPUT... [--baseline FILE | --base INPUT]: the gate for pull requests.
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -22,6 +24,13 @@ struct CheckArguments {
     OutputArguments output;
     bool exit_zero{}, strict{};
 };
+
+/// A day of the calendar, as 2027-01-31.
+bool is_day(const std::string& text) {
+    int year = 0, month = 0, day = 0, length = 0;
+    if (text.size() != 10 || std::sscanf(text.c_str(), "%4d-%2d-%2d%n", &year, &month, &day, &length) != 3 || length != 10) { return false; }
+    return std::chrono::year_month_day(std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)), std::chrono::day(static_cast<unsigned>(day))).ok();
+}
 
 /// Failures and findings that are news; what was there before is no annotation.
 std::vector<gate::Alert> news_of(std::vector<gate::Alert> alerts) {
@@ -144,7 +153,7 @@ void add_check_command(CLI::App& app, CommandResult& result) {
         ->check(CLI::IsMember({"error", "warning", "note", "regression", "never"}))->type_name("WHAT")->group("Gate");
     command->add_flag("--exit-zero", arguments->exit_zero, "report a failure, and exit 0")->group("Gate");
     command->add_option("--today", arguments->day, "the day that waivers are held against; else today in UTC, or SOURCE_DATE_EPOCH")
-        ->check([](const std::string& text) { return text.size() == 10 && text[4] == '-' && text[7] == '-' ? std::string() : std::string("a day is written 2027-01-31"); })
+        ->check([](const std::string& text) { return is_day(text) ? std::string() : std::string("a day is written 2027-01-31"); })
         ->type_name("DATE")->group("Gate");
     command->add_option("--block", arguments->launch.blocks, "the team's own block (the first of several)")
         ->allow_extra_args(false)->type_name("X[,Y[,Z]]")->group("Launch");

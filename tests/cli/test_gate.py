@@ -170,6 +170,12 @@ class Gate(GateCase):
         self.assertIn("not used", done.err)
         self.assertEqual(run("check", head, "--baseline", base, *PTXAS_OFF, "--no-policy").returncode, 1)
 
+    def test_a_day_is_one_of_the_calendar(self):
+        base = self.baseline()
+        self.expect(0, "check", self.axpy, "--baseline", base, *PTXAS_OFF, "--today", "2028-02-29")
+        for day in ("2026-13-45", "2027-02-29", "2027-1-1", "2027-01-3x", "20270131"):
+            self.expect(2, "check", self.axpy, "--baseline", base, *PTXAS_OFF, "--today", day, says="2027-01-31")
+
     def test_bad_policies(self):
         for text, where, says in (('[[waivers]]\nmatch = "*"\nmetric = "time_us"\n', ":1:1", "reason"), ("treshold = 1\n", ":1:1", "did you mean"), ("a = = 1\n", ":1:", "")):
             path = self.policy(text)

@@ -381,7 +381,7 @@ std::string json_of(const StackChart& chart) {
 template <class Chart>
 void add_figure(Page& page, const Chart& chart, const std::string& drawing, const std::string& key) {
     const std::string id = esc(chart.id);
-    page.add(fmt::format("<figure class=\"chart\" data-chart=\"{}\">\n<h4>{}</h4>\n<div class=\"drawing\">{}</div>\n{}<figcaption>{}</figcaption>\n{}</figure>\n",
+    page.add(fmt::format("<figure class=\"chart\" data-chart=\"{}\">\n<h4>{}</h4>\n<div class=\"drawing\">{}</div>\n{}<figcaption>\n<p>{}</p>\n{}</figcaption>\n</figure>\n",
                          id, esc(chart.title), drawing, key, esc(chart.caption), table_of(chart)));
     page.add_data(chart.id, json_of(chart));
 }
