@@ -106,6 +106,10 @@ bool Parser::parse_qualifiers(DeclarationHead& head) {
 /// The declarators after a head, up to ';'.
 void Parser::parse_variables(DeclarationHead&& head) {
     if (!parse_qualifiers(head)) return recover();
+    if (head.space == Space::none) {   // as ptxas: "No variable storage specified"
+        report(Code::state_space, here(), "a declaration names no state space: .reg, .shared, .global, ...");
+        return recover();
+    }
     if (head.space == Space::reg) return parse_registers(head);
     do {
         if (!parse_variable(head)) return recover();
