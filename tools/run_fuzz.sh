@@ -1,5 +1,6 @@
 #!/bin/bash
 # run_fuzz.sh BUILD_FOLDER SECONDS: every fuzz target for its share of the time, from our own examples and cases.
+# FUZZ_SEED=N draws the same mutations every time (CI: a change is judged by itself and not by luck); without it they are new.
 # A crash ends that target; the status is then 1 and the input in BUILD_FOLDER/crashes. BUILD_FOLDER/last_tests.txt says how many
 # targets found nothing, in the words of ctest (.ci/run adds them up).
 set -euo pipefail
@@ -29,7 +30,7 @@ for target in "${targets[@]}"; do
     dictionary=()
     [ ! -f "$root/tests/fuzz/ptx.dict" ] || dictionary=(-dict="$root/tests/fuzz/ptx.dict")
     echo "== $name, $share s"
-    "$target" "${dictionary[@]}" "$corpus" "${seeds[@]}" -max_total_time="$share" -max_len=65536 -rss_limit_mb=2048 -timeout=20 \
+    "$target" "${dictionary[@]}" "$corpus" "${seeds[@]}" -seed="${FUZZ_SEED:-0}" -max_total_time="$share" -max_len=65536 -rss_limit_mb=2048 -timeout=20 \
         -print_final_stats=1 -verbosity=0 -artifact_prefix="$build/crashes/$name-" </dev/null || failed=$((failed + 1))
 done
 all=${#targets[@]}

@@ -126,6 +126,14 @@ TEST_CASE("parser: an unknown opcode keeps its operands and gives one warning", 
     CHECK(r.modules[0].operands_of(f.instructions[0]).size() == 3);
 }
 
+TEST_CASE("parser: a declaration without a state space is an error", "[parser]") {
+    const ParseResult r = parse_body(".s64 %rd5, %rd3;\nmov.u64 %rd5, 3;");
+    REQUIRE(r.errors == 1);
+    CHECK(r.diagnostics[0].id == "FF0409");
+    CHECK(r.diagnostics[0].at.line == 7);
+    CHECK(r.modules.at(0).functions.at(0).instructions.size() == 1);   // recovered at the statement's end
+}
+
 TEST_CASE("parser: every error is reported, with line, column and caret", "[parser]") {
     const ParseResult r = parse_body("add.s32 %r1, %rq, 1;\nadd.s64 %rd1, %r1, 1;\nbra NOWHERE;\nld.global.u32 %r1, [%rd1-4];\n;\nadd.s32 %r1, %r2, 3;");
     REQUIRE(r.errors == 5);
