@@ -665,24 +665,20 @@ $end:"""
         self.expect(4, "analyze", self.axpy, "--gpu", "a100", "--ptxas", "require", env=env, says="FF0604")
 
 
+def validator(test, name):
+    """Of schema/NAME.schema.json; the test is skipped where it cannot be had."""
+    try:
+        from jsonschema import Draft202012Validator
+    except ImportError:
+        test.skipTest("python3-jsonschema is not installed, or too old for draft 2020-12")
+    with open(os.path.join(SOURCE, "schema", name + ".schema.json")) as file:
+        schema = json.load(file)
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
 class Schema(Case):
     """What is emitted is what schema/ says, for the examples and the known answers."""
-
-    def setUp(self):
-        super().setUp()
-        try:
-            import jsonschema
-        except ImportError:
-            self.skipTest("python3-jsonschema is not installed")
-        if not hasattr(jsonschema, "Draft202012Validator"):
-            self.skipTest("python3-jsonschema is too old for draft 2020-12")
-        self.jsonschema = jsonschema
-
-    def validator(self, name):
-        with open(os.path.join(SOURCE, "schema", name + ".schema.json")) as file:
-            schema = json.load(file)
-        self.jsonschema.Draft202012Validator.check_schema(schema)
-        return self.jsonschema.Draft202012Validator(schema)
 
     def inputs(self):
         found = sorted(glob.glob(os.path.join(SOURCE, "examples", "*.ptx")))
@@ -695,7 +691,7 @@ class Schema(Case):
     def check(self, name, *arguments):
         done = run(*arguments)
         self.assertEqual(done.returncode, 0, f"{arguments}: {done.err}")
-        errors = [f"{e.json_path}: {e.message[:300]}" for e in self.validator(name).iter_errors(json.loads(done.out))]
+        errors = [f"{e.json_path}: {e.message[:300]}" for e in validator(self, name).iter_errors(json.loads(done.out))]
         self.assertEqual(errors[:5], [], f"{arguments}")
 
     def test_analysis(self):

@@ -5,7 +5,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from test_cli import AXPY, NO_KERNEL, SOURCE, Case, main, run  # noqa: E402
+from test_cli import AXPY, NO_KERNEL, SOURCE, Case, main, run, validator  # noqa: E402
 
 # The same work by eight times the traffic: neighbours are 32 bytes apart.
 STRIDED = AXPY.replace("mul.wide.s32 %rd5, %r1, 4;", "mul.wide.s32 %rd5, %r1, 32;")
@@ -337,21 +337,8 @@ class Surfaces(GateCase):
 
 
 class GateSchema(GateCase):
-    def setUp(self):
-        super().setUp()
-        try:
-            import jsonschema
-        except ImportError:
-            self.skipTest("python3-jsonschema is not installed")
-        if not hasattr(jsonschema, "Draft202012Validator"):
-            self.skipTest("python3-jsonschema is too old for draft 2020-12")
-        self.jsonschema = jsonschema
-
     def valid(self, name, text):
-        with open(os.path.join(SOURCE, "schema", name + ".schema.json")) as file:
-            schema = json.load(file)
-        self.jsonschema.Draft202012Validator.check_schema(schema)
-        errors = [f"{e.json_path}: {e.message[:300]}" for e in self.jsonschema.Draft202012Validator(schema).iter_errors(json.loads(text))]
+        errors = [f"{e.json_path}: {e.message[:300]}" for e in validator(self, name).iter_errors(json.loads(text))]
         self.assertEqual(errors[:5], [])
 
     def test_baseline_and_check(self):

@@ -14,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from test_cli import AXPY, FLIPFLOP, SOURCE, CLEAN, Case, main, run  # noqa: E402
+from test_cli import AXPY, FLIPFLOP, SOURCE, CLEAN, Case, main, run, validator  # noqa: E402
 
 # Answers as nvcc does; "compiles" by writing the PTX beside it with the macros in a comment. What SAY holds is run first.
 FAKE_NVCC = """#!/bin/sh
@@ -404,24 +404,15 @@ class Sources(TuneCase):
 
 class TuneSchema(TuneCase):
     def test_json_and_t4(self):
-        try:
-            import jsonschema
-        except ImportError:
-            self.skipTest("python3-jsonschema is not installed")
-        if not hasattr(jsonschema, "Draft202012Validator"):
-            self.skipTest("python3-jsonschema is too old for draft 2020-12")
-        with open(os.path.join(SOURCE, "schema", "tune.schema.json")) as file:
-            schema = json.load(file)
-        jsonschema.Draft202012Validator.check_schema(schema)
-        validator = jsonschema.Draft202012Validator(schema)
+        schema = validator(self, "tune")
         self.nvcc('case "$*" in *block_size_x=96*) echo "axpy.cu(7): error: too odd" >&2; exit 2;; esac')
         for arguments in ((), ("--reference", "block_size_x=64"), ("--sample", "2")):
             report, rows, _ = self.rows(*arguments)
-            self.assertEqual([e.message for e in validator.iter_errors(report)], [])
-        self.assertEqual([e.message for e in validator.iter_errors(json.loads(self.tune(0, self.spec, "--list", "--format", "json").out))], [])
+            self.assertEqual([e.message for e in schema.iter_errors(report)], [])
+        self.assertEqual([e.message for e in schema.iter_errors(json.loads(self.tune(0, self.spec, "--list", "--format", "json").out))], [])
         wrong = json.loads(json.dumps(report))
         del wrong["results"][0]["configs"][0]["rank"]
-        self.assertTrue(list(validator.iter_errors(wrong)), "the schema asks for what it should")
+        self.assertTrue(list(schema.iter_errors(wrong)), "the schema asks for what it should")
         t4 = json.loads(self.tune(0, self.spec, "--gpu", "a100", "--ptxas", "off", "--compiler", "nvcc", "--export", "t4").out)
         self.assertEqual(t4["schema_version"], "1.0.0")
         self.assertEqual(len(t4["results"]), 7)
