@@ -125,7 +125,8 @@ std::vector<Demand> demands() {
                  if (*sectors) **sectors *= share;
          },
          [](const KernelFacts&, const LaunchFacts& a, const LaunchFacts& b) {
-             const auto bytes = [](const LaunchFacts& f) { return f.footprint.block_sectors.value_or(0) * 32 * f.blocks; };
+             if (!a.footprint.block_sectors || !b.footprint.block_sectors) return std::string("bytes that blocks read, which are not known of both");
+             const auto bytes = [](const LaunchFacts& f) { return *f.footprint.block_sectors * 32 * f.blocks; };
              return total_words("bytes that blocks read, each counting its own", bytes(a), bytes(b), 1e6, " MB");
          }},
     };
