@@ -121,3 +121,15 @@ TEST_CASE("footprints of a block, its neighbours and the grid are those of every
         CHECK(*f.overlap_y == Approx(share(3, 3)));
     }
 }
+
+TEST_CASE("blocks that leave at once are not taken for the average block of the grid", "[evaluator][footprint]") {
+    // Only the first 10 of 64 blocks have work: the interior block, number 32, reads nothing.
+    const flipflop::testing::Kernel k("setp.ge.u32 %p1, %r3, 10;\n@%p1 bra END;\nshl.b32 %r30, %r5, 2;\ncvt.u64.u32 %rd30, %r30;\n"
+                                      "add.s64 %rd31, %rd1, %rd30;\nld.global.u32 %r31, [%rd31];\nst.global.u32 [%rd31], %r31;\nEND:\n");
+    const auto f = flipflop::Evaluator(k.code).evaluate(k.launch({64, 1, 1}, {64, 1, 1}, 4096)).footprint;
+    CHECK(f.unique_read_bytes == 10 * 256.0);
+    CHECK(f.block_sectors == Approx(8.0 * 10 / 64));
+    CHECK(f.block_store_sectors == Approx(8.0 * 10 / 64));
+    CHECK(f.block_instruction_sectors == Approx(8.0 * 10 / 64));
+    CHECK(f.overlap_x == 0.0);
+}
