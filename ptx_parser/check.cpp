@@ -39,6 +39,26 @@ constexpr Requirement kRequirements[] = {
 #undef PTX_REQUIRES
 };
 
+struct OperationTypes {
+    std::string_view opcodes, operation, types;
+};
+constexpr OperationTypes kOperationTypes[] = {
+#define PTX_OPERATION_TYPES(opcodes, operation, types) {opcodes, operation, types},
+#include "rules.def"
+#undef PTX_OPERATION_TYPES
+};
+
+struct Prohibition {
+    std::string_view opcodes;
+    For types;
+    std::string_view modifiers;
+};
+constexpr Prohibition kProhibitions[] = {
+#define PTX_FORBIDS(opcodes, types, modifiers) {opcodes, For::types, modifiers},
+#include "rules.def"
+#undef PTX_FORBIDS
+};
+
 // What was tried against ptxas 13.0 holds up to its version, and the looser PTX 1.x is not held to it.
 constexpr unsigned kOldestTried = 20, kNewestTried = 90;
 
@@ -136,17 +156,56 @@ void Parser::check_form(std::uint32_t index, Position at) {
 /// What a form's types and modifiers must be (rules.def).
 void Parser::check_rules(const Form& form, Position at) {
     const std::string_view name = info(form.opcode).name;
+    const auto is_name = [&](std::string_view word) { return word == name; };
+    const auto is_type = [&](std::string_view word) { return word == to_string(form.type); };
+    const auto applies = [&](For types) { return types == For::all || is_float(form.type) == (types == For::floats); };
+    const std::string_view type = form.type == Type::other ? std::string_view("this type") : to_string(form.type);
     for (const TypeRule& rule : kTypeRules)
-        if (rule.opcode == name && !any_word(rule.types, [&](std::string_view word) { return word == to_string(form.type); }))
-            report(Code::wrong_type, at, fmt::format("'{}' does not exist for .{}", name, form.type == Type::other ? std::string_view("this type") : to_string(form.type)),
+        if (rule.opcode == name && !any_word(rule.types, is_type))
+            report(Code::wrong_type, at, fmt::format("'{}' does not exist for .{}", name, type), fmt::format("it takes .{}", fmt::join(split_words(rule.types), ", .")));
+    for (const OperationTypes& rule : kOperationTypes)
+        if (any_word(rule.opcodes, is_name) && form.has(rule.operation) && !any_word(rule.types, is_type))
+            report(Code::wrong_type, at, fmt::format("'{}.{}' does not exist for .{}", name, rule.operation, type),
                    fmt::format("it takes .{}", fmt::join(split_words(rule.types), ", .")));
-    for (const Requirement& need : kRequirements) {
-        if (need.opcode != name || (need.types != For::all && is_float(form.type) != (need.types == For::floats))) continue;
-        if (!any_word(need.one_of, [&](std::string_view word) { return form.has(word); }))
+    for (const Requirement& need : kRequirements)
+        if (need.opcode == name && applies(need.types) && !any_word(need.one_of, [&](std::string_view word) { return form.has(word); }))
             report(Code::missing_modifier, at, fmt::format("'{}' needs {}", form.text, need.what));
+    for (const Prohibition& rule : kProhibitions) {
+        if (!any_word(rule.opcodes, is_name) || !applies(rule.types)) continue;
+        any_word(rule.modifiers, [&](std::string_view word) {
+            if (!form.has(word)) return false;
+            report(Code::bad_modifier, at, fmt::format("'{}' takes no .{}{}", name, word, rule.types == For::all ? std::string() : fmt::format(" for .{}", type)));
+            return true;
+        });
     }
+    check_comparison(form, at);
+    check_conversion(form, at);
+}
+
+/// What modifiers and types must be to each other, where a list of words does not say it.
+void Parser::check_comparison(const Form& form, Position at) {
+    const std::string_view name = info(form.opcode).name;
+    const bool add = form.opcode == Opcode::add_ || form.opcode == Opcode::sub_;
+    if (add && form.sat && !is_float(form.type) && form.type != Type::s32)
+        report(Code::bad_modifier, at, fmt::format("'{}' takes no .sat for .{}", name, to_string(form.type)), "of the integers, .s32 alone saturates");
+    if ((form.opcode == Opcode::ld || form.opcode == Opcode::st) && (form.relaxed || form.acquire || form.release) &&
+        !any_word("cta cluster gpu sys", [&](std::string_view word) { return form.has(word); }))
+        report(Code::missing_modifier, at, fmt::format("'{}' needs a scope such as .gpu", form.text));
+    if (form.opcode == Opcode::ld && form.has("nc") && form.space != Space::global) report(Code::bad_modifier, at, "'ld' takes .nc for .global alone");
+    if (form.opcode != Opcode::setp && form.opcode != Opcode::set) return;
+    // PTX ISA 9.7.6: lo, ls, hi, hs compare unsigned integers, equ to nan floats, and bits are equal or not.
+    const Type compared = form.opcode == Opcode::setp ? form.type : form.type2;
+    const bool is_unsigned = compared >= Type::u8 && compared <= Type::u64, bits = compared >= Type::b8 && compared <= Type::b128;
+    bool fits = true;
+    if (form.compare >= Compare::lo && form.compare <= Compare::hs) fits = is_unsigned;
+    else if (form.compare >= Compare::equ) fits = is_float(compared);
+    else if (form.compare >= Compare::lt) fits = !bits;
+    if (!fits && compared != Type::none) report(Code::wrong_type, at, fmt::format("'{}' compares in a way that .{} does not have", form.text, to_string(compared)));
+}
+
+/// PTX ISA 9.7.9 (cvt): a rounding is needed between integers and floats, and to a narrower float.
+void Parser::check_conversion(const Form& form, Position at) {
     if (form.opcode != Opcode::cvt || form.rounding != Rounding::none) return;
-    // PTX ISA 9.7.9 (cvt): a rounding is needed between integers and floats, and to a narrower float.
     const bool to_float = is_float(form.type), from_float = is_float(form.type2);
     if (form.type2 == Type::none) report(Code::missing_type, at, fmt::format("'{}' names one type, but converts between two", form.text));
     else if (form.type3 == Type::none && (to_float != from_float || (to_float && bits_of(form.type) < bits_of(form.type2))))
@@ -191,27 +250,6 @@ void Parser::check_shared() {
     if (!f.is_entry || shared_bytes_ <= 49152) return;
     report(Code::static_shared, {f.name.data(), f.line}, fmt::format("kernel '{}' uses {} bytes of static shared memory; 49152 is the most", f.name, shared_bytes_),
            "declare it .extern .shared x[] and give the size at launch, up to the GPU's opt-in limit");
-}
-
-/// A direct call: as many arguments and results as the function has.
-void Parser::check_call(Position at) {
-    const Module& m = module();
-    std::size_t i = 0;
-    const Operand* results = nullptr;
-    if (i < operands_.size() && operands_[i].kind == OperandKind::list) results = &operands_[i++];
-    if (i >= operands_.size() || operands_[i].kind != OperandKind::symbol) return;
-    const Symbol& symbol = m.symbol(operands_[i++].symbol());
-    if (symbol.kind != Symbol::Kind::function) {
-        report(Code::call_mismatch, at, fmt::format("'{}' is no function", symbol.name));
-        return;
-    }
-    const Function& callee = m.functions[symbol.index];
-    const std::size_t arguments = i < operands_.size() && operands_[i].kind == OperandKind::list ? static_cast<std::size_t>(operands_[i].value) : 0;
-    const std::size_t returned = results != nullptr ? static_cast<std::size_t>(results->value) : 0;
-    if (returned != callee.returns.size())
-        report(Code::call_mismatch, at, fmt::format("'{}' returns {} value(s), the call takes {}", callee.name, callee.returns.size(), returned));
-    else if (arguments < callee.parameters.size())
-        report(Code::call_mismatch, at, fmt::format("'{}' has {} parameter(s), the call gives {}", callee.name, callee.parameters.size(), arguments));
 }
 
 /// The grouped warnings about opcodes that are not in the table: one an opcode.

@@ -62,6 +62,8 @@ void Parser::check_operand(const Form& form, const FormDetail& detail, std::size
         report(Code::operand_type, at, fmt::format("operand {} of '{}' is a floating-point constant where an integer stands", index + 1, form.text));
         return;
     }
+    if (operand.kind == OperandKind::address_reg && letter == 'a') return check_address_register(form, operand, at);
+    if (operand.kind == OperandKind::special) return check_special_operand(form, index, operand, at);
     if (operand.kind == OperandKind::address_symbol && letter == 'a' && detail.names_space) return check_space(form, operand, at);
     if (operand.kind == OperandKind::vector && letter == 'v' && detail.value_is_vector) {
         if (static_cast<unsigned>(operand.value) != form.vector)
@@ -83,6 +85,36 @@ void Parser::check_vector(const Form& form, const Operand& operand, std::uint64_
         report(Code::operand_type, at, fmt::format("'{}' is .{}, which does not fit the vector of '{}'", name, to_string(reg.type), form.text));
         return;
     }
+}
+
+/// Addresses of .global and generic ones are as wide as .address_size says; ptxas takes narrower ones for the other spaces.
+void Parser::check_address_register(const Form& form, const Operand& operand, Position at) {
+    const bool plain = form.opcode == Opcode::ld || form.opcode == Opcode::st || form.opcode == Opcode::atom || form.opcode == Opcode::red;
+    if (!plain || (form.space != Space::global && form.space != Space::generic) || module().address_size != 64 || operand.selector != 0) return;
+    const Register& reg = function().registers[operand.index];
+    if (bits_of(reg.type) != 32 || reg.vector > 1) return;
+    const std::string name = reg.number < 0 ? std::string(reg.name) : fmt::format("{}{}", reg.name, reg.number);
+    report(Code::operand_type, at, fmt::format("'{}' has 32 bits; an address of '{}' has 64 (.address_size)", name, form.text), "hold the address in a .b64 register");
+}
+
+/// Special registers are read by mov and cvt, by a mov of their own size (what ptxas takes: .u16 of a 32-bit one too).
+void Parser::check_special_operand(const Form& form, std::size_t index, const Operand& operand, Position at) {
+    const Module& m = module();
+    const unsigned version = m.version_major * 10 + m.version_minor;
+    if (version < 20 || index == 0) return;   // index 0: check_result says that it cannot be written
+    const auto special = static_cast<Special>(operand.index);
+    if (form.opcode != Opcode::mov && form.opcode != Opcode::cvt) {
+        if (form.opcode != Opcode::unknown)
+            report(Code::special_operand, at, fmt::format("{} cannot be an operand of '{}'", to_string(special), form.text), "copy it to a register first: mov.u32 %r1, %tid.x;");
+        return;
+    }
+    if (form.opcode != Opcode::mov || form.vector > 1 || special == Special::other || special == Special::gridid) return;
+    const unsigned bits = bits_of(form.type);
+    const bool wide = special == Special::clock64 || special == Special::globaltimer || special == Special::current_graph_exec || (special == Special::pm && operand.value >= 64);
+    const bool whole = operand.value == 4 && special <= Special::nctaid_z;
+    if (whole) report(Code::vector_width, at, fmt::format("'{}' takes one part of the vector: .x, .y or .z", form.text));
+    else if (is_float(form.type) || bits == 0 || (bits == 64) != wide || bits > 64)
+        report(Code::operand_type, at, fmt::format("{} has {} bits and does not fit '{}'", to_string(special), wide ? 64 : 32, form.text), wide ? "read it by mov.u64" : "read it by mov.u32");
 }
 
 /// The second result of p|q is a predicate.
@@ -141,6 +173,15 @@ void Parser::check_values(const Form& form, Position at) {
             if (const auto bytes = constant(2); bytes && form.has("cg") && *bytes != 16) bad(*bytes, "cp.async.cg copies 16 bytes");
             else if (bytes && *bytes != 4 && *bytes != 8 && *bytes != 16) bad(*bytes, "cp.async copies 4, 8 or 16 bytes");
             break;
+        case Opcode::lop3: {
+            const std::size_t table = operands_[0].paired ? 5 : 4;
+            if (table < operands_.size() && operands_[table].kind == OperandKind::reg) report(Code::bad_value, at, fmt::format("the table of '{}' is a constant", form.text));
+            break;
+        }
+        case Opcode::pmevent:
+            if (const auto event = constant(0); event && (*event < 0 || *event > 15)) bad(*event, "events are 0 to 15");
+            else if (!event) report(Code::bad_value, at, "the event of 'pmevent' is a constant");
+            break;
         case Opcode::setmaxnreg:
             if (const auto count = constant(0); count && (*count < 24 || *count > 256 || *count % 8 != 0)) bad(*count, "a multiple of 8 from 24 to 256");
             break;
@@ -150,21 +191,34 @@ void Parser::check_values(const Form& form, Position at) {
         case Opcode::st:
             if (form.space == Space::constant) report(Code::state_space, at, "nothing can be stored to .const");
             break;
-        case Opcode::ldmatrix: case Opcode::stmatrix: case Opcode::mma: case Opcode::mov: check_vector_sizes(form, at); break;
+        case Opcode::mov:
+            if (operands_.size() > 1 && operands_[1].kind == OperandKind::symbol && bits_of(form.type) == 32 && module().address_size == 64 &&
+                module().symbol(operands_[1].symbol()).space == Space::global)
+                report(Code::operand_type, at, fmt::format("the address of '{}' has 64 bits (.address_size), '{}' moves 32", module().symbol(operands_[1].symbol()).name, form.text));
+            check_vector_sizes(form, at);
+            break;
+        case Opcode::ldmatrix: case Opcode::stmatrix: case Opcode::mma: check_vector_sizes(form, at); break;
+        case Opcode::tex: case Opcode::tld4: case Opcode::suld: case Opcode::sust: check_vector_sizes(form, at); break;
         default: break;
     }
 }
 
 /// Brace lists whose length the opcode text fixes: packed mov, matrices.
 void Parser::check_vector_sizes(const Form& form, Position at) {
+    const auto odd = [&](const Operand& group) {
+        const auto size = static_cast<std::uint64_t>(group.value);
+        const bool is_odd = group.kind == OperandKind::vector && size != 0 && !std::has_single_bit(size);
+        if (is_odd) report(Code::vector_width, at, fmt::format("'{}' has no brace list of {} elements", form.text, size));
+        return is_odd;
+    };
     for (const Operand& operand : operands_) {
+        if (odd(operand)) return;
+        if (operand.kind == OperandKind::list)
+            for (const Operand& child : module().children_of(operand))
+                if (odd(child)) return;
         if (operand.kind != OperandKind::vector || operand.value == 0) continue;
         const auto size = static_cast<std::uint64_t>(operand.value);
-        if (!std::has_single_bit(size)) {
-            report(Code::vector_width, at, fmt::format("'{}' has no brace list of {} elements", form.text, size));
-            return;
-        }
-        if (form.opcode == Opcode::mma || form.vector > 1) continue;
+        if (form.opcode == Opcode::mma || form.vector > 1 || form.instruction_class == InstructionClass::texture) continue;
         if (form.opcode == Opcode::mov) {
             check_packed(form, operand, at);
             continue;

@@ -66,6 +66,7 @@ FormDetail detail_of(const Form& form) {
     switch (form.opcode) {
         case Opcode::atom: case Opcode::bar: case Opcode::bar_arrive: case Opcode::bar_red: case Opcode::barrier: case Opcode::cp_async:
         case Opcode::ldmatrix: case Opcode::stmatrix: case Opcode::mma: case Opcode::mov: case Opcode::setmaxnreg: case Opcode::st:
+        case Opcode::lop3: case Opcode::pmevent: case Opcode::tex: case Opcode::tld4: case Opcode::suld: case Opcode::sust:
             detail.checks_values = true;
             break;
         default: break;

@@ -132,11 +132,16 @@ bool Parser::check_bytes() {
         p_ += 3;
         report(Code::byte_order_mark, {}, "the file starts with a UTF-8 byte order mark, which ptxas refuses");
     }
-    non_ascii_ = false;
+    // Block by block: a large text comes from memory once.
+    constexpr std::ptrdiff_t kBlock = 16 * 1024;
     unsigned char all = 0;
-    for (const char* q = p_; q < end_; ++q) all |= static_cast<unsigned char>(*q);
+    bool has_cr = false;
+    for (const char* block = p_; block < end_; block += std::min(kBlock, end_ - block)) {
+        const std::ptrdiff_t bytes = std::min(kBlock, end_ - block);
+        for (std::ptrdiff_t i = 0; i < bytes; ++i) all |= static_cast<unsigned char>(block[i]);
+        has_cr = has_cr || std::memchr(block, '\r', static_cast<std::size_t>(bytes)) != nullptr;
+    }
     non_ascii_ = (all & 0x80) != 0;
-    const bool has_cr = std::memchr(begin_, '\r', nul) != nullptr;
     if (has_cr && std::memchr(begin_, '\n', nul) == nullptr && text.substr(0, nul).find("//") != std::string_view::npos)
         return report(Code::lone_carriage_returns, {}, "the line ends are lone carriage returns, so that a // comment swallows the rest of the file",
                       "convert the line ends to LF"), false;
@@ -167,6 +172,7 @@ void Parser::seek_first_module() {
     }
     bool complained = false;
     while (!at_end() && peek_directive() != "version") {
+        if (skip_line_marker()) continue;
         const std::string_view line = line_at(p_, end_);
         if (!is_banner(line) && !complained) {
             complained = true;
@@ -205,6 +211,17 @@ void Parser::skip_comment() {
                 report(Code::non_ascii, {start, at.line}, "a comment holds bytes that are not ASCII; ptxas refuses the file");
                 break;
             }
+}
+
+/// `# 12 "kernel.cu"`: what a C preprocessor leaves behind, and ptxas passes over.
+bool Parser::skip_line_marker() {
+    if (*p_ != '#' || (p_[1] != ' ' && p_[1] != '\t')) return false;
+    const char* q = p_ + 1;
+    while (*q == ' ' || *q == '\t') ++q;
+    if (!is_digit(*q)) return false;
+    while (!at_end() && *p_ != '\n') ++p_;
+    skip_blanks();
+    return true;
 }
 
 std::string Parser::found_here() const {
@@ -277,7 +294,7 @@ Name Parser::read_name() {
     const char* d = q;
     while (d > p_ + 1 && is_digit(d[-1])) --d;
     const auto digits = static_cast<std::uint32_t>(q - d);
-    if (digits != 0 && digits <= 9 && (*d != '0' || digits == 1)) {
+    if (digits != 0 && digits <= 9) {   // %r01 is %r1, as for ptxas
         name.numbered = true;
         name.prefix_length = static_cast<std::uint32_t>(d - p_);
         for (; d < q; ++d) name.number = name.number * 10 + static_cast<std::uint32_t>(*d - '0');

@@ -135,6 +135,7 @@ bool Parser::parse_statement() {
         default: break;
     }
     if (at_end()) return false;
+    if (skip_line_marker()) return true;
     report_unexpected("a statement");
     const char* before = p_;
     recover();
@@ -337,7 +338,10 @@ bool Parser::parse_body_directive() {
         read_directive();
         std::vector<std::string_view> pragmas;
         parse_pragma(pragmas);
-        for (std::string_view text : pragmas) function().body_pragmas.push_back({static_cast<std::uint32_t>(instructions_.size()), text});
+        for (std::string_view text : pragmas) {
+            check_pragma(text, true, at);
+            function().body_pragmas.push_back({static_cast<std::uint32_t>(instructions_.size()), text});
+        }
         return true;
     }
     if (word == "version" || word == "entry" || word == "func" || word == "visible") {

@@ -132,8 +132,8 @@ void Parser::parse_section(const char* start) {
     if (*p_ != '{') return report_unexpected("the '{' of a section");
     const char* const body = p_ + 1;
     skip_braces();
-    module().sections.emplace_back(start, static_cast<std::size_t>(p_ - start));
-    if (p_ > body) module().debug_sections.push_back({section, {body, static_cast<std::size_t>(p_ - body - 1)}});
+    const std::string_view text(start, static_cast<std::size_t>(p_ - start));
+    module().sections.push_back({text, section, {body, p_ > body ? static_cast<std::size_t>(p_ - body - 1) : 0}});
 }
 
 }  // namespace flipflop::ptx::detail

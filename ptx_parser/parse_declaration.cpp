@@ -1,4 +1,5 @@
 // Variables, registers and what stands before their names (PTX ISA 5.4).
+#include <array>
 #include <bit>
 
 #include <fmt/format.h>
@@ -62,8 +63,9 @@ bool Parser::parse_one_qualifier(std::string_view word, DeclarationHead& head, b
         return true;
     }
     if (word == "attribute") return parse_attribute(head.attributes);
-    if (word == "v2" || word == "v4" || word == "v8") return head.vector = static_cast<std::uint8_t>(word[1] - '0'), true;
+    if (word == "v2" || word == "v4") return head.vector = static_cast<std::uint8_t>(word[1] - '0'), true;
     if (const Type type = type_from(word); type != Type::none) return head.type = type, true;
+    if (word.size() == 2 && word[0] == 'v' && is_digit(word[1])) return report(Code::bad_type, {word.data() - 1, line_}, fmt::format("PTX has no vectors of {} elements", word[1])), false;
     if (word == "b1024") return head.type = Type::other, true;
     known = false;
     // ".u2", ".f16x3": a type by its look, but PTX has none such.
@@ -126,6 +128,20 @@ void Parser::parse_variables(DeclarationHead&& head) {
     report(Code::missing_semicolon, here(), fmt::format("expected ';' before {}", found_here()));
 }
 
+/// What ptxas says of a name, its type and where it stands.
+void Parser::check_declared(const DeclarationHead& head, const Name& name, Position at) {
+    const Module& m = module();
+    if (name.length == 1 && (*name.at == '%' || *name.at == '_' || *name.at == '$')) report(Code::unexpected_text, at, fmt::format("'{}' alone is no name", name.text()));
+    if (head.vector > 1 && head.type == Type::pred) report(Code::bad_type, at, fmt::format("'{}' is a vector of predicates, which PTX has not", name.text()));
+    if (bits_of(head.type) * head.vector > 128 && head.vector > 1)
+        report(Code::bad_type, at, fmt::format("a vector .v{} .{} has more than 128 bits", head.vector, to_string(head.type)));
+    if (head.linkage == Linkage::common && head.space != Space::global) report(Code::state_space, at, fmt::format("'{}' is .common, which only .global variables are", name.text()));
+    // PTX ISA 5.1: registers and .local variables outside functions went with the ABI (PTX 3.0, sm_20).
+    const bool in_body = !open_scopes_.empty(), has_abi = m.version_major * 10 + m.version_minor >= 30 && m.target_number >= 20;
+    if (!in_body && (head.space == Space::param || (has_abi && (head.space == Space::reg || head.space == Space::local))))
+        report(Code::state_space, at, fmt::format("'{}' is in .{}, which stands inside functions only", name.text(), to_string(head.space)));
+}
+
 bool Parser::parse_variable(const DeclarationHead& head) {
     skip_blanks();
     const Position at = here();
@@ -136,6 +152,7 @@ bool Parser::parse_variable(const DeclarationHead& head) {
         return false;
     }
     if (head.type == Type::pred) report(Code::bad_type, at, fmt::format("'{}' is a predicate; predicates are registers", name.text()));
+    check_declared(head, name, at);
     Symbol symbol;
     symbol.name = name.text();
     symbol.kind = Symbol::Kind::variable;
@@ -161,6 +178,8 @@ bool Parser::parse_variable(const DeclarationHead& head) {
     if (*p_ == '=') {
         if (symbol.space != Space::global && symbol.space != Space::constant && symbol.space != Space::texture && symbol.space != Space::surface)
             report(Code::bad_initialiser, here(), fmt::format("'{}' is in .{}, where nothing is initialised", symbol.name, to_string(symbol.space)));
+        else if (symbol.linkage == Linkage::external)
+            report(Code::bad_initialiser, here(), fmt::format("'{}' is .extern: its value stands where it is defined", symbol.name));
         ++p_;
         parse_initialiser(symbol);
         if (!symbol.dimensions.empty() && symbol.dimensions[0] == 0 && !symbol.initial.empty()) {  // x[] = {...}
@@ -237,11 +256,14 @@ bool Parser::declare_symbol(SymbolId id, const Name& name, Position at) {
     NameTable& table = in_function ? names_ : globals_;
     const std::uint64_t h = hash(name.text());
     if (const Entry* old = table.find(name.at, name.length, h); old != nullptr && old->depth == table.depth()) {
-        const bool again = old->kind == EntryKind::symbol && module().symbol(static_cast<SymbolId>(old->value)).linkage == Linkage::external;
-        const Linkage now = module().symbol(id).linkage;
-        // An extern declaration may stand before or after the definition, and weak or common ones may repeat.
-        if (!again && now != Linkage::external && now != Linkage::common)
+        const Symbol* const before = old->kind == EntryKind::symbol ? &module().symbol(static_cast<SymbolId>(old->value)) : nullptr;
+        const Symbol& symbol = module().symbol(id);
+        const bool again = before != nullptr && before->linkage == Linkage::external;
+        const Linkage now = symbol.linkage;
+        // An extern declaration may stand before or after the definition.
+        if (!again && now != Linkage::external)
             report(Code::redeclared_name, at, fmt::format("'{}' is already declared in this scope", name.text()));
+        else if (before != nullptr) check_same_variable(*before, symbol, at);
         if (now == Linkage::external && !again) return true;
     }
     Entry& entry = table.declare(name.text(), h);
@@ -249,6 +271,16 @@ bool Parser::declare_symbol(SymbolId id, const Name& name, Position at) {
     entry.value = static_cast<std::uint32_t>(id);
     if (in_function) note_single(name);
     return true;
+}
+
+/// Two declarations of one variable: of one type and size, and not .extern here and local to the module there.
+void Parser::check_same_variable(const Symbol& before, const Symbol& now, Position at) {
+    if (before.kind != Symbol::Kind::variable || now.kind != Symbol::Kind::variable || before.space != now.space) return;
+    const bool sizes_differ = before.byte_size && now.byte_size && before.byte_size != now.byte_size;
+    if (bits_of(before.type) != bits_of(now.type) || before.vector != now.vector || sizes_differ)
+        report(Code::redeclared_name, at, fmt::format("'{}' is declared again with another type or size", now.name));
+    else if (before.linkage == Linkage::external && now.linkage == Linkage::none)
+        report(Code::redeclared_name, at, fmt::format("'{}' is .extern above, but not .visible here", now.name), "write .visible before its definition");
 }
 
 /// Notes beside the parameterised registers of a prefix that a single name such as "%r7" exists too.
@@ -286,6 +318,7 @@ void Parser::parse_registers(const DeclarationHead& head) {
             if (!parse_number(value) || !expect('>', "after the number of registers")) return recover();
             count = value.bits;
         }
+        check_declared(head, name, at);
         if (!declare_register(name, head, count, at)) return recover();
     } while (accept(','));
     skip_blanks();
@@ -296,6 +329,29 @@ void Parser::parse_registers(const DeclarationHead& head) {
     } else {
         report_unexpected("';' after the declaration");
         recover();
+    }
+}
+
+/// %r3 beside %r<8> in one scope: one register, declared twice.
+void Parser::check_register_overlap(const Name& name, std::optional<std::uint64_t> count, Position at) {
+    if (!count) {
+        const std::string_view prefix = name.prefix();
+        const Entry* const range = ranges_.find(prefix.data(), prefix.size(), hash(prefix));
+        if (range != nullptr && range->count > name.number && range->depth == ranges_.depth())
+            report(Code::redeclared_name, at, fmt::format("'{}' is already declared by {}<{}>", name.text(), prefix, range->count));
+        return;
+    }
+    const Entry* const singles = ranges_.find(name.at, name.length, hash(name.text()));
+    if (singles == nullptr || !singles->has_singles || name.length > 32) return;
+    constexpr std::uint64_t kLookedAt = 256;   // time stays linear in the text
+    std::array<char, 64> single{};             // hash_name reads a few bytes beyond a name
+    for (std::uint64_t i = 0; i < std::min(*count, kLookedAt); ++i) {
+        const char* const end = fmt::format_to(single.data(), "{}{}", name.text(), i);
+        const std::string_view text(single.data(), static_cast<std::size_t>(end - single.data()));
+        const Entry* const old = names_.find(text.data(), text.size(), hash_name(text.data(), text.size(), single.data() + single.size()));
+        if (old == nullptr || old->kind != EntryKind::reg || old->depth != names_.depth()) continue;
+        report(Code::redeclared_name, at, fmt::format("'{}' is already declared in this scope", text));
+        return;
     }
 }
 
@@ -317,6 +373,7 @@ bool Parser::declare_register(const Name& name, const DeclarationHead& head, std
         if (old->depth == table.depth() && (!count || old->count != 0))
             report(Code::redeclared_name, at, fmt::format("'{}' is already declared in this scope", name.text()));
     }
+    if (in_function && (count || name.numbered)) check_register_overlap(name, count, at);
     Entry& entry = table.declare(name.text(), h);
     entry.kind = !in_function ? EntryKind::module_register : count ? EntryKind::range : EntryKind::reg;
     entry.type = head.type;

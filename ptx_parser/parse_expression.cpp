@@ -78,7 +78,7 @@ bool Parser::parse_number(Constant& value) {
     } else if (p[0] == '0' && marker == 'b') {
         p += 2;
         good = read_digits(p, 2, value.bits);
-    } else if (is_digit(*p)) {
+    } else if (is_digit(*p) || (*p == '.' && is_digit(p[1]))) {
         const char* q = p;
         while (is_digit(*q)) ++q;
         if (*q == '.' || *q == 'e' || *q == 'E') {
@@ -97,13 +97,13 @@ bool Parser::parse_number(Constant& value) {
     if (good && value.kind == Constant::Kind::integer) {
         // PTX ISA 4.5.1: an integer is signed unless it has a U or needs the 64th bit.
         value.is_unsigned = value.bits >> 63 != 0;
-        if (*p == 'U' || *p == 'u') {
+        if (*p == 'U') {
             value.is_unsigned = true;
             ++p;
         }
     }
     if (!good || is_identifier(*p)) {
-        report(Code::bad_number, at, "this number cannot be read", "PTX has 42, 0x2a, 052, 0b101010, 1.5e3, 0f3F800000 and 0d3FF0000000000000");
+        report(Code::bad_number, at, "this number cannot be read", "PTX has 42, 42U, 0x2a, 052, 0b101010, 1.5e3, 0f3F800000 and 0d3FF0000000000000");
         while (is_identifier(*p)) ++p;
         p_ = p > p_ ? p : p_ + 1;
         return false;

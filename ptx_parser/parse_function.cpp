@@ -50,6 +50,10 @@ void Parser::parse_function(bool is_entry, DeclarationHead&& head) {
     const std::uint32_t next = static_cast<std::uint32_t>(module().functions.size());
     skip_blanks();
     bool is_variadic = false;
+    if (*p_ == '(' && is_entry) {
+        report(Code::unexpected_text, here(), "a kernel returns nothing: its name stands behind .entry");
+        return recover();
+    }
     if (*p_ == '(' && !parse_parameters(returns, next, is_variadic)) return recover();
     skip_blanks();
     const Position at = here();
@@ -58,7 +62,9 @@ void Parser::parse_function(bool is_entry, DeclarationHead&& head) {
         report_unexpected(is_entry ? "the kernel's name" : "the function's name");
         return recover();
     }
+    const std::size_t known = module().functions.size();
     const std::uint32_t index = function_named(name, head.linkage, is_entry, at);
+    const bool declared_before = index < known;
     std::vector<SymbolId> parameters;
     skip_blanks();
     bool complete = true;
@@ -66,9 +72,8 @@ void Parser::parse_function(bool is_entry, DeclarationHead&& head) {
     {
         Module& m = module();
         Function& f = m.functions[index];
-        const bool declared_before = !f.parameters.empty() || !f.returns.empty();
-        if (declared_before && (f.parameters.size() != parameters.size() || f.returns.size() != returns.size()) && complete)
-            report(Code::signature_differs, at, fmt::format("'{}' was declared with other parameters", f.name));
+        if (declared_before && complete && check_redeclared(f, returns, parameters, at) && f.is_entry != is_entry)
+            report(Code::redeclared_name, at, fmt::format("'{}' was declared as {}", f.name, f.is_entry ? "a kernel" : "a function"));
         for (SymbolId id : returns) m.symbols[static_cast<std::uint32_t>(id)].function = index;
         f.returns = std::move(returns);
         f.parameters = std::move(parameters);
@@ -124,6 +129,8 @@ bool Parser::parse_parameter(std::vector<SymbolId>& list, std::uint32_t owner, b
         report(Code::missing_type, at, fmt::format("parameter '{}' needs .param or .reg and a type", name.text()));
         return false;
     }
+    if (head.space == Space::param && (head.type == Type::pred || head.vector > 1))
+        report(Code::bad_type, at, fmt::format("parameter '{}' cannot be {}: .param holds scalars and arrays of .b8 and the like", name.text(), head.vector > 1 ? "a vector" : "a predicate"));
     Symbol symbol;
     symbol.name = name.text();
     symbol.kind = Symbol::Kind::parameter;
@@ -145,19 +152,21 @@ bool Parser::parse_parameter(std::vector<SymbolId>& list, std::uint32_t owner, b
     return true;
 }
 
-std::optional<std::uint32_t> Parser::parse_count() {
+/// A number of a performance directive. Nothing where there is none; `may_be_zero` says whether 0 is one.
+std::optional<std::uint32_t> Parser::parse_count(bool may_be_zero) {
+    skip_blanks();
+    const Position at = here();
     Constant value;
     if (!parse_constant(value)) return std::nullopt;
-    if (value.kind != Constant::Kind::integer || value.bits > 0xffffffff) return std::nullopt;
-    return static_cast<std::uint32_t>(value.bits);
+    const bool fits = value.kind == Constant::Kind::integer && value.bits <= 0xffffffff;
+    if (!fits || (value.bits == 0 && !may_be_zero)) report(Code::bad_value, at, "a performance directive has a number from 1 to 4294967295 here");
+    return fits ? std::optional(static_cast<std::uint32_t>(value.bits)) : std::nullopt;
 }
 
-bool Parser::parse_three(std::optional<std::uint32_t> (&values)[3]) {
+bool Parser::parse_three(std::optional<std::uint32_t> (&values)[3], bool may_be_zero) {
     for (int i = 0; i < 3; ++i) {
-        const Position at = here();
-        values[i] = parse_count();
-        if (!values[i]) return false;
-        if (*values[i] == 0) report(Code::bad_value, at, "a size in a performance directive is at least 1");
+        values[i] = parse_count(may_be_zero);
+        if (!values[i]) return values[0].reset(), false;
         if (i == 2 || !accept(',')) {
             for (int j = i + 1; j < 3; ++j) values[j] = 1;
             return true;
@@ -184,25 +193,23 @@ void Parser::parse_performance_directives(Function& f) {
 bool Parser::parse_performance_directive(std::string_view word, Function& f) {
     LaunchDirectives& d = f.directives;
     const Position at = here();
-    if (word == "maxnreg") d.max_registers = parse_count();
-    else if (word == "minnctapersm") d.min_blocks_per_sm = parse_count();
-    else if (word == "maxnctapersm") parse_count();  // deprecated twin of minnctapersm, without effect
-    else if (word == "maxntid") parse_three(d.max_threads);
-    else if (word == "reqntid") parse_three(d.required_threads);
-    else if (word == "reqnctapercluster") parse_three(d.required_cluster);
-    else if (word == "maxclusterrank") d.max_cluster_rank = parse_count();
+    if (word == "maxnreg") d.max_registers = parse_count(false);
+    else if (word == "minnctapersm") d.min_blocks_per_sm = parse_count(false);
+    else if (word == "maxnctapersm") parse_count(true);  // deprecated twin of minnctapersm, without effect
+    else if (word == "maxntid") parse_three(d.max_threads, false);
+    else if (word == "reqntid") parse_three(d.required_threads, false);
+    else if (word == "reqnctapercluster") parse_three(d.required_cluster, true);  // ptxas takes 0: no size is asked for
+    else if (word == "maxclusterrank") d.max_cluster_rank = parse_count(true);
     else if (word == "explicitcluster") d.explicit_cluster = true;
     else if (word == "blocksareclusters") d.blocks_are_clusters = true;
     else if (word == "noreturn") d.no_return = true;
-    else if (word == "abi_preserve") d.abi_preserve = parse_count();
-    else if (word == "abi_preserve_control") d.abi_preserve_control = parse_count();
+    else if (word == "abi_preserve") d.abi_preserve = parse_count(true);
+    else if (word == "abi_preserve_control") d.abi_preserve_control = parse_count(true);
     else if (word == "attribute") parse_attribute(f.attributes);
     else if (word == "pragma") {
         const std::size_t before = d.pragmas.size();
         parse_pragma(d.pragmas);
-        for (std::size_t i = before; i < d.pragmas.size(); ++i)
-            if (d.pragmas[i].substr(0, 20) == "enable_smem_spilling")
-                report(Code::pragma_scope, at, "ptxas takes the pragma \"enable_smem_spilling\" only inside a body", "move it behind the '{'");
+        for (std::size_t i = before; i < d.pragmas.size(); ++i) check_pragma(d.pragmas[i], false, at);
     } else return false;
     return true;
 }
@@ -237,6 +244,16 @@ void Parser::check_bounds(const Function& f, Position at) {
     if (d.min_blocks_per_sm && !d.max_threads[0] && !d.required_threads[0])
         report(Code::bounds_without_effect, at, fmt::format(".minnctapersm of '{}' has no effect without .maxntid or .reqntid", f.name));
     const Module& m = module();
+    const unsigned version = m.version_major * 10 + m.version_minor;
+    const auto needs = [&](bool there, std::string_view word) {
+        if (there && version != 0 && version < 90) report(Code::needs_version, at, fmt::format("{} needs .version 9.0 or later", word));
+        return there;
+    };
+    needs(d.abi_preserve || d.abi_preserve_control, ".abi_preserve");
+    if (needs(d.blocks_are_clusters, ".blocksareclusters") && (!d.required_threads[0] || !d.required_cluster[0]))
+        report(Code::conflicting_bounds, at, fmt::format(".blocksareclusters of '{}' needs .reqntid and .reqnctapercluster", f.name));
+    if (d.no_return && (f.is_entry || !f.returns.empty()))
+        report(Code::unexpected_text, at, fmt::format("'{}' cannot be .noreturn: {}", f.name, f.is_entry ? "it is a kernel" : "it returns a value"));
     const bool clusters = d.explicit_cluster || d.blocks_are_clusters || d.max_cluster_rank || d.required_cluster[0];
     if (clusters && m.target_number != 0 && m.target_number < 90)
         report(Code::needs_target, at, fmt::format("'{}' has cluster directives, which .target {} does not have", f.name, m.target), "they need .target sm_90 or later");

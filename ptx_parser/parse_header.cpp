@@ -21,7 +21,7 @@ constexpr TargetRow kTargets[] = {
     {10, 10, 0, 0}, {11, 10, 0, 0}, {12, 12, 0, 0}, {13, 12, 0, 0}, {20, 20, 0, 0}, {21, 20, 0, 0}, {30, 30, 0, 0}, {32, 40, 0, 0},
     {35, 31, 0, 0}, {37, 41, 0, 0}, {50, 40, 0, 0}, {52, 41, 0, 0}, {53, 42, 0, 0}, {60, 50, 0, 0}, {61, 50, 0, 0}, {62, 50, 0, 0},
     {70, 60, 0, 0}, {72, 61, 0, 0}, {75, 63, 0, 0}, {80, 70, 0, 0}, {86, 71, 0, 0}, {87, 74, 0, 0}, {88, 90, 0, 0}, {89, 78, 0, 0},
-    {90, 78, 80, 0}, {100, 86, 86, 88}, {101, 86, 86, 88}, {103, 88, 88, 88}, {110, 90, 90, 90}, {120, 87, 87, 88}, {121, 88, 88, 88},
+    {90, 78, 80, 0}, {100, 86, 86, 88}, {101, 86, 86, 88}, {103, 88, 88, 88}, {107, 94, 94, 94}, {110, 90, 90, 90}, {120, 87, 87, 88}, {121, 88, 88, 88},
 };
 
 std::uint32_t introduced(const TargetRow& row, char suffix) { return suffix == 'a' ? row.a : suffix == 'f' ? row.f : row.plain; }
@@ -70,7 +70,7 @@ void Parser::finish_module() {
         m.instruction_count += f.instructions.size();
     }
     m.line_count = line_ - module_line_ + 1;
-    m.parameter_names = parameter_names(m.debug_sections);
+    m.parameter_names = parameter_names(m.sections);
     if (m.operands.size() < (1 << 17)) m.operands.shrink_to_fit();
 }
 
@@ -82,7 +82,7 @@ bool Parser::parse_top_level() {
     if (*p_ == '@' && p_[1] == '@') {  // @@DWARF lines of PTX 1.x and 2.x
         module().has_dwarf = true;
         while (!at_end() && *p_ != '\n') ++p_;
-        module().sections.emplace_back(at.at, static_cast<std::size_t>(p_ - at.at));
+        module().sections.push_back({{at.at, static_cast<std::size_t>(p_ - at.at)}, {}, {}});
         return true;
     }
     if (*p_ != '.') {
@@ -92,7 +92,7 @@ bool Parser::parse_top_level() {
         } else if (*p_ == '}') {
             report(Code::stray_brace, at, "this '}' closes nothing");
             ++p_;
-        } else {
+        } else if (!skip_line_marker()) {
             report_unexpected("a directive such as .visible, .global or .entry");
             const char* before = p_;
             recover();
@@ -102,12 +102,24 @@ bool Parser::parse_top_level() {
     }
     const std::string_view word = peek_directive();
     if (word == "version") return false;
-    if (word == "target") return read_directive(), parse_target(), true;
-    if (word == "address_size") return read_directive(), parse_address_size(), true;
+    if (word == "target" || word == "address_size") {
+        read_directive();
+        const bool late = !module().functions.empty() || !module().symbols.empty() || (word == "target" && !module().target.empty());
+        if (late) report(Code::unexpected_text, at, fmt::format(".{} stands once, at the head of the module", word));
+        if (word == "target") parse_target();
+        else parse_address_size();
+        return true;
+    }
     if (word == "file") return read_directive(), parse_file(), true;
     if (word == "loc") return read_directive(), parse_loc(), true;
     if (word == "section") return read_directive(), parse_section(at.at), true;
-    if (word == "pragma") return read_directive(), parse_pragma(module().pragmas), true;
+    if (word == "pragma") {
+        read_directive();
+        const std::size_t before = module().pragmas.size();
+        parse_pragma(module().pragmas);
+        for (std::size_t i = before; i < module().pragmas.size(); ++i) check_pragma(module().pragmas[i], false, at);
+        return true;
+    }
     if (word == "alias") return read_directive(), parse_alias(), true;
     DeclarationHead head;
     while (*p_ == '.') {
@@ -252,7 +264,25 @@ void Parser::parse_pragma(std::vector<std::string_view>& pragmas) {
     if (!expect(';', "after the pragma")) recover();
 }
 
+/// What ptxas says of the pragmas whose meaning it knows (PTX ISA 11.6); others are left to it.
+void Parser::check_pragma(std::string_view text, bool in_body, Position at) {
+    const Module& m = module();
+    const unsigned version = m.version_major * 10 + m.version_minor;
+    if (text.starts_with("enable_smem_spilling")) {
+        if (!in_body) report(Code::pragma_scope, at, "ptxas takes the pragma \"enable_smem_spilling\" only inside a body", "move it behind the '{'");
+        else if (version != 0 && version < 87) report(Code::needs_version, at, "the pragma \"enable_smem_spilling\" needs .version 8.7 or later");
+        else if (m.target_number != 0 && m.target_number < 75) report(Code::needs_target, at, "the pragma \"enable_smem_spilling\" needs .target sm_75 or later");
+    } else if (in_body && text.starts_with("used_bytes_mask")) {
+        if (version != 0 && version < 83) return report(Code::needs_version, at, "the pragma \"used_bytes_mask\" needs .version 8.3 or later");
+        const std::string_view mask = text.substr(std::min(text.size(), text.find_first_not_of(" \t", 15)));
+        const std::string_view digits = mask.starts_with("0x") || mask.starts_with("0X") ? mask.substr(2) : mask;
+        if (digits.empty() || digits.find_first_not_of(digits.size() == mask.size() ? "0123456789" : "0123456789abcdefABCDEF") != std::string_view::npos)
+            report(Code::bad_number, at, fmt::format("\"used_bytes_mask\" has a mask such as 0xff, not '{}'", mask));
+    }
+}
+
 void Parser::parse_alias() {
+    const Position start = here();
     std::pair<SymbolId, SymbolId> pair{SymbolId::none, SymbolId::none};
     for (SymbolId* id : {&pair.first, &pair.second}) {
         skip_blanks();
@@ -271,6 +301,7 @@ void Parser::parse_alias() {
         if (id == &pair.first && !expect(',', "between the alias and its function")) return recover();
     }
     module().aliases.push_back(pair);
+    check_alias(pair.first, pair.second, start);
     if (!expect(';', "after the alias")) recover();
 }
 

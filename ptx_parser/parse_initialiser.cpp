@@ -47,6 +47,8 @@ void Parser::parse_initialiser(Symbol& symbol) {
     // Every element costs the text at least two bytes; padding is bounded by the same figure.
     const std::uint64_t limit = static_cast<std::uint64_t>(end_ - p_) + 64;
     if (bounded && capacity > 64) symbol.initial.reserve(std::min(capacity, limit / 2));
+    const std::size_t depth_wanted = symbol.dimensions.size() + (symbol.vector > 1 ? 1 : 0);
+    bool complained = false;
     std::vector<std::uint64_t> closes;  // element index at which each open brace ends
     for (;;) {
         skip_blanks();
@@ -63,8 +65,12 @@ void Parser::parse_initialiser(Symbol& symbol) {
                 skip_blanks();
                 if (*p_ != '}') continue;
             }
-        } else if (!parse_initial_value(symbol)) {
-            return;
+        } else {
+            if (!complained && depth_wanted != 0 && closes.size() != depth_wanted) {
+                complained = true;
+                report(Code::bad_initialiser, here(), fmt::format("the values of '{}' stand in {} pair{} of braces, one a dimension", symbol.name, depth_wanted, depth_wanted == 1 ? "" : "s"));
+            }
+            if (!parse_initial_value(symbol)) return;
         }
         for (;;) {  // what may follow a value or a closed brace
             skip_blanks();

@@ -58,6 +58,9 @@ bool Parser::parse_operand(bool parentheses_are_list, bool label_first) {
             if (parentheses_are_list) return parse_group(')', OperandKind::list);
             return parse_constant_operand();
         case '0': case '~': case '+': return parse_constant_operand();
+        case '.':
+            if (is_digit(p_[1])) return parse_constant_operand();
+            break;
         default: break;
     }
     report_unexpected("an operand");

@@ -77,6 +77,7 @@ private:
         }
     }
     void skip_comment();
+    bool skip_line_marker();
     [[nodiscard]] bool at_end() const { return p_ >= end_; }
     [[nodiscard]] Position here() const { return {p_, line_}; }
     bool accept(char c) {
@@ -117,6 +118,7 @@ private:
     void parse_address_size();
     void check_target_version(Position at);
     void parse_pragma(std::vector<std::string_view>& pragmas);
+    void check_pragma(std::string_view text, bool in_body, Position at);
     void parse_alias();
     void unknown_directive(std::string_view word, Position at);
 
@@ -132,6 +134,9 @@ private:
     bool declare_register(const Name& name, const DeclarationHead& head, std::optional<std::uint64_t> count, Position at);
     void note_single(const Name& name);
     bool declare_symbol(SymbolId id, const Name& name, Position at);
+    void check_declared(const DeclarationHead& head, const Name& name, Position at);
+    void check_same_variable(const Symbol& before, const Symbol& now, Position at);
+    void check_register_overlap(const Name& name, std::optional<std::uint64_t> count, Position at);
     void parse_initialiser(Symbol& symbol);
     bool parse_initial_value(Symbol& symbol);
     void skip_braces();
@@ -142,8 +147,8 @@ private:
     bool parse_parameter(std::vector<SymbolId>& list, std::uint32_t function, bool& is_variadic);
     void parse_performance_directives(Function& function);
     bool parse_performance_directive(std::string_view word, Function& function);
-    bool parse_three(std::optional<std::uint32_t> (&values)[3]);
-    std::optional<std::uint32_t> parse_count();
+    bool parse_three(std::optional<std::uint32_t> (&values)[3], bool may_be_zero);
+    std::optional<std::uint32_t> parse_count(bool may_be_zero);
     std::uint32_t function_named(const Name& name, Linkage linkage, bool is_entry, Position at);
     void check_function(const Function& function, Position at);
     void check_bounds(const Function& function, Position at);
@@ -211,7 +216,15 @@ private:
     void check_shared();
     void report_form_uses();
     void check_call(Position at);
+    void check_indirect_call(const Operand* results, std::size_t target, Position at);
+    void check_arguments(const Function& callee, const Operand* arguments, const std::vector<SymbolId>& formals, Position at);
+    bool check_redeclared(const Function& before, const std::vector<SymbolId>& returns, const std::vector<SymbolId>& parameters, Position at);
+    void check_alias(SymbolId alias, SymbolId target, Position at);
+    void check_special_operand(const Form& form, std::size_t index, const Operand& operand, Position at);
+    void check_address_register(const Form& form, const Operand& operand, Position at);
     void check_rules(const Form& form, Position at);
+    void check_comparison(const Form& form, Position at);
+    void check_conversion(const Form& form, Position at);
     void check_partner(const Form& form, std::size_t index, Position at);
     void check_result(const Form& form, Position at);
     void check_space(const Form& form, const Operand& operand, Position at);

@@ -109,7 +109,7 @@ std::string Printer::print() {
     for (const Function* f : bodies) function(*f);
     for (const auto& [alias, target] : m_.aliases) add(".alias {}, {};\n", m_.symbol(alias).name, m_.symbol(target).name);
     locations_up_to(static_cast<std::uint32_t>(m_.locations.size()));
-    for (std::string_view section : m_.sections) add("{}\n", section);
+    for (const DebugSection& section : m_.sections) add("{}\n", section.text);
     return {out_.data(), out_.size()};
 }
 

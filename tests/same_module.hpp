@@ -51,7 +51,8 @@ private:
         same("options", a_.target_options, b_.target_options);
         same("address size", a_.address_size, b_.address_size);
         same("pragmas", a_.pragmas, b_.pragmas);
-        same("sections", a_.sections, b_.sections);
+        if (same("sections", a_.sections.size(), b_.sections.size()))
+            for (std::size_t i = 0; i < a_.sections.size(); ++i) same("a section", a_.sections[i].text, b_.sections[i].text);
         same("DWARF", a_.has_dwarf, b_.has_dwarf);
         if (same("files", a_.files.size(), b_.files.size()))
             for (std::size_t i = 0; i < a_.files.size(); ++i) {

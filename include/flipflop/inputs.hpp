@@ -31,7 +31,7 @@ struct CubinEntry { std::string name, architecture; std::optional<std::uint64_t>
 struct Input {
     std::string path;                       ///< as given, "-" for standard input
     InputKind kind{InputKind::ptx};
-    std::string sha256;                     ///< of the file's bytes
+    std::string sha256;                     ///< of the file's bytes; empty without ReadOptions::digest
     std::vector<PtxText> texts;             ///< empty where ReadOptions::on_text took them
     std::vector<CubinEntry> cubins;
     std::map<std::string, std::string> metadata;   ///< Triton: the scalars of NAME.json ("num_warps" -> "4")
@@ -50,10 +50,12 @@ struct InputLimits {
     std::uint32_t max_entries{1U << 20};           ///< of one container
     std::uint32_t max_files{200'000};              ///< of one directory, looked at
     std::uint32_t max_depth{64};                   ///< of directories
+    std::uint32_t pipe_seconds{10};                ///< that a named pipe is waited for until someone opens it to write
 };
 
 struct ReadOptions {
     InputLimits limits;
+    bool digest{true};                      ///< false: nobody will ask for Input::sha256 (a file of half a gigabyte takes a while)
     /// Called with each text as it is unpacked, and the text is not kept: a library of gigabytes in bounded memory.
     /// The Input is the one that will be returned, as far as it is known by then.
     std::function<void(const Input&, PtxText)> on_text;

@@ -270,12 +270,13 @@ struct SourceFile {
     std::optional<std::uint64_t> modified, bytes;   ///< seconds since 1970, size
 };
 
-/// One PTX module (one .version to the next, or the end). Owns its text; all string_views point into it.
-/// A .section with its bytes as they stand in the text, without the braces.
+/// A `.section`, or a @@DWARF line of PTX 1.x and 2.x, which has no name and no body.
 struct DebugSection {
-    std::string_view name, body;
+    std::string_view text;           ///< as written, directive and braces included
+    std::string_view name, body;     ///< body: its bytes without the braces
 };
 
+/// One PTX module (one .version to the next, or the end). Owns its text; all string_views point into it.
 struct Module {
     std::string name;                        ///< of the file or container entry
     std::shared_ptr<const std::string> text; ///< with the texts of the modules concatenated to it
@@ -296,11 +297,10 @@ struct Module {
     std::vector<std::string_view> pragmas;     ///< at module level
     std::vector<Location> locations;
     std::vector<SourceFile> files;
-    std::vector<std::string_view> sections;    ///< each `.section` with its braces, and each @@DWARF line, as written
+    std::vector<DebugSection> sections;
     std::uint64_t instruction_count{};
     std::uint32_t line_count{};
     bool has_dwarf{};
-    std::vector<DebugSection> debug_sections;
     /// Names of functions' parameters in the source, in order, by the function's linkage name (debug_names.cpp).
     std::map<std::string, std::vector<std::string>, std::less<>> parameter_names;
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/core.h>
@@ -61,6 +62,19 @@ void count(InspectSummary& summary, const std::vector<Diagnostic>& diagnostics) 
     for (const Diagnostic& d : diagnostics) {
         summary.errors += d.severity == Severity::error;
         summary.warnings += d.severity == Severity::warning;
+    }
+}
+
+/// One kernel in several modules of a library has one id: the second becomes ID.2, so that each can be named.
+void number_ids(InspectReport& report) {
+    std::unordered_map<std::string, unsigned> seen;
+    for (InspectedInput& input : report.inputs) {
+        for (InspectedModule& module : input.modules) {
+            for (KernelFacts& kernel : module.kernels) {
+                const unsigned number = ++seen[kernel.id];
+                if (number > 1) { kernel.id += fmt::format(".{}", number); }
+            }
+        }
     }
 }
 
@@ -236,6 +250,7 @@ void Inspector::add_input(const Input& input) {
 InspectReport Inspector::finish() && {
     work_->drain();
     InspectReport report = std::move(work_->report);
+    number_ids(report);
     if (const auto filtered = filter(report, work_->options.kernels); !filtered) { report.selection = filtered.error(); }
     InspectSummary& summary = report.summary;
     for (const InspectedInput& input : report.inputs) {

@@ -44,7 +44,8 @@ Result<Predicate> predicate_of(const std::string& pattern) {
     }
     if (pattern.starts_with('#')) {
         const std::string id = pattern.substr(1);
-        return Predicate{[id](const KernelName& k) { return k.id == id; }};
+        // inspect numbers the kernels of one id: "#ID" is all of them, "#ID.2" the second.
+        return Predicate{[id](const KernelName& k) { return k.id == id || (k.id.size() > id.size() && k.id.starts_with(id) && k.id[id.size()] == '.'); }};
     }
     if (pattern.size() >= 2 && pattern.front() == '/' && pattern.back() == '/') {
         // The backtracking matcher takes exponential time and deep stacks on patterns such as /(a*)*b/; libstdc++ has another

@@ -26,12 +26,13 @@ struct InspectArguments {
     SourceArguments source;
 };
 
-/// Reads and inspects text by text; `keep_going` false stops after the first input that has an error.
-InspectReport inspect_all(const InspectArguments& arguments, Complaints& complaints) {
+/// Reads and inspects text by text. `digest`: a report names the SHA-256 of the inputs. `keep_going` false stops after the first input that has an error.
+InspectReport inspect_all(const InspectArguments& arguments, bool digest, Complaints& complaints) {
     constexpr unsigned kMostThreads = 8;
     Inspector inspector({arguments.kernels, arguments.detail == "full", std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads)});
     ReadOptions options;
     options.source = to_source_options(arguments.source, {});
+    options.digest = digest;
     options.on_text = [&](const Input& input, PtxText text) { inspector.add_text(input, std::move(text)); };
     for (const std::string& path : arguments.inputs) {
         Result<std::vector<Input>> read = read_input(path, options);
@@ -55,7 +56,8 @@ int run(const InspectArguments& arguments) {
     const auto plan = plan_output(arguments.output, arguments.scaffold ? std::vector{Format::text} : std::vector{Format::text, Format::json});
     if (!plan) { return stop(plan.error(), kUsageError); }
     if (const Result<void> kept = keep_inputs(*plan, arguments.inputs); !kept) { return stop(kept.error(), kUsageError); }
-    const InspectReport report = inspect_all(arguments, complaints);
+    const bool any_json = std::any_of(plan->begin(), plan->end(), [](const Destination& d) { return d.format == Format::json; });
+    const InspectReport report = inspect_all(arguments, any_json, complaints);
     if (report.inputs.empty()) { return complaints.finish(), complaints.input_failure(); }
     for (const InspectedInput& input : report.inputs) {
         complaints.say(input.diagnostics);

@@ -58,7 +58,7 @@ void unpack_member(const Member& member, const std::string& archive, Collector& 
     switch (sniff(member.content)) {
         case Content::elf: return unpack_elf(member.content, name, to);
         case Content::fatbin: return unpack_fatbins(member.content, name, to);
-        case Content::ptx: return unpack_ptx(member.content, name, to);
+        case Content::ptx: return unpack_ptx(std::string{member.content}, name, to);
         case Content::cuobjdump: return unpack_cuobjdump(member.content, name, to);
         default: return;             // an archive may hold anything
     }

@@ -51,7 +51,7 @@ private:
 };
 
 /// Each reads one kind of content called `name`, adds what it finds and complains of what is damaged.
-void unpack_ptx(std::string_view bytes, const std::string& name, Collector& to);
+void unpack_ptx(std::string text, const std::string& name, Collector& to);
 void unpack_cuobjdump(std::string_view bytes, const std::string& name, Collector& to);
 void unpack_fatbins(std::string_view bytes, const std::string& name, Collector& to);  ///< one or more, with padding between
 /// Exactly one fatbin, all of whose entries fit. `steps` loses one for each entry; at 0 the answer is no.

@@ -36,7 +36,7 @@ Unpacked unpack_zstd(std::string_view packed, std::uint64_t declared) {
     const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context{ZSTD_createDCtx(), &ZSTD_freeDCtx};
     if (!context) return tl::unexpected(std::string{"no memory to unpack it"});
     // A frame may claim any length; the buffer starts at a likely ratio and grows with what comes.
-    std::string text(static_cast<std::size_t>(std::min<std::uint64_t>(declared, packed.size() * 16 + 4096)), '\0');
+    std::string text(static_cast<std::size_t>(std::min<std::uint64_t>(declared, packed.size() * 32 + 4096)), '\0');
     ZSTD_inBuffer in{packed.data(), packed.size(), 0};
     std::size_t made = 0;
     for (;;) {

@@ -2,7 +2,6 @@
 // objects, fatbins among their data, and what a cubin (machine 190) is for.
 #include <algorithm>
 #include <cstring>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -30,15 +29,27 @@ struct Layout {                              // of the 64-bit and the 32-bit for
 
 struct Section {
     std::uint32_t name{}, type{}, link{};
-    std::uint64_t offset{}, bytes{};
+    std::uint64_t flags{}, offset{}, bytes{};
 };
+
+/// Code of the host, tables of symbols, strings and relocations: no place for device code, and half of a large library.
+bool holds_no_data(const Section& section) {
+    constexpr std::uint64_t kExecutable = 4;
+    enum Type : std::uint32_t { symbols = 2, strings = 3, relocations_with_addends = 4, hashes = 5, note = 7, relocations = 9, dynamic_symbols = 11 };
+    if ((section.flags & kExecutable) != 0) return true;
+    switch (section.type) {
+        case symbols: case strings: case relocations_with_addends: case hashes: case note: case relocations: case dynamic_symbols: return true;
+        default: return false;
+    }
+}
 
 std::optional<Section> section_at(string_view elf, Layout layout, std::uint64_t at) {
     const auto name = number_at<std::uint32_t>(elf, at), type = number_at<std::uint32_t>(elf, at + 4);
     const auto offset = layout.word(elf, at + (layout.wide ? 24 : 16)), bytes = layout.word(elf, at + (layout.wide ? 32 : 20));
     const auto link = number_at<std::uint32_t>(elf, at + (layout.wide ? 40 : 24));
-    if (!name || !type || !offset || !bytes || !link) return std::nullopt;
-    return Section{*name, *type, *link, *offset, *bytes};
+    const auto flags = layout.word(elf, at + 8);
+    if (!name || !type || !offset || !bytes || !link || !flags) return std::nullopt;
+    return Section{*name, *type, *link, *flags, *offset, *bytes};
 }
 
 string_view name_in(string_view strings, std::uint32_t at) {
@@ -124,20 +135,27 @@ void unpack_elf(string_view elf, const std::string& name, Collector& to) {
     const auto sections = section_table(elf, layout, *table);
     if (!sections) return to.damaged(name, sections.error());
 
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> device;   // begin, bytes
+    struct Range { std::uint64_t begin{}, bytes{}; bool device{}; };
+    std::vector<Range> ranges;   // whose content is known; the rest is searched
     for (const Section& section : sections->sections) {
+        if (section.type == kNoBits || section.bytes == 0) continue;
         const string_view title = name_in(sections->names, section.name);
-        if (section.type != kNoBits && (title == ".nv_fatbin" || title == "__nv_relfatbin") && section.bytes != 0) device.emplace_back(section.offset, section.bytes);
+        const bool device = title == ".nv_fatbin" || title == "__nv_relfatbin";
+        if (device || holds_no_data(section)) ranges.push_back({section.offset, section.bytes, device});
     }
-    std::sort(device.begin(), device.end());
-    std::uint64_t end = 0;
-    for (const auto& [begin, bytes] : device) {
-        const auto content = slice(elf, begin, bytes);
-        if (!content) return to.damaged(name, fmt::format("the device code at byte {} ({} bytes) reaches past the end of the file", begin, bytes));
-        if (begin < end) return to.damaged(name, fmt::format("sections of device code overlap at byte {}", begin));
-        search_for_fatbins(elf, end, begin, name, steps, to);
-        unpack_fatbins(*content, name, to);
-        end = begin + bytes;
+    std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+    std::uint64_t end = 0, device_end = 0;   // of what was looked at, and of the device code in it
+    for (const Range& range : ranges) {
+        const auto content = slice(elf, range.begin, range.bytes);
+        if (!content && !range.device) continue;
+        if (!content) return to.damaged(name, fmt::format("the device code at byte {} ({} bytes) reaches past the end of the file", range.begin, range.bytes));
+        if (range.device && range.begin < device_end) return to.damaged(name, fmt::format("sections of device code overlap at byte {}", range.begin));
+        if (range.begin > end) search_for_fatbins(elf, end, range.begin, name, steps, to);
+        if (range.device) {
+            unpack_fatbins(*content, name, to);
+            device_end = range.begin + range.bytes;
+        }
+        end = std::max(end, range.begin + range.bytes);
     }
     search_for_fatbins(elf, end, elf.size(), name, steps, to);
 }

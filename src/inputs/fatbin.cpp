@@ -5,6 +5,8 @@
 //              u32 compressed bytes, u32, u16 minor, u16 major, u32 architecture, u32 and u32 name, u64 flags, u64,
 //              u64 bytes after unpacking
 // Flags: 0x2000 LZ4 block, 0x8000 zstd frame, 0x100000 an "a" target, 0x200000 an "f" target.
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "inputs/collector.hpp"
@@ -34,7 +36,7 @@ struct Entry {
 
 void unpack_ptx_entry(const Entry& entry, const std::string& name, Collector& to) {
     const bool compressed = (entry.flags & (kLz4 | kZstd)) != 0;
-    if (!compressed) return unpack_ptx(entry.payload, name, to);
+    if (!compressed) return unpack_ptx(std::string{entry.payload}, name, to);
     if (entry.unpacked_bytes > to.text_budget())
         return to.limit(name, fmt::format("claims to unpack to {} bytes, more than is read of one input", entry.unpacked_bytes));
     // The payload is padded; the compressed bytes are its beginning. Old writers leave the field at 0 for "all of it".
@@ -43,7 +45,7 @@ void unpack_ptx_entry(const Entry& entry, const std::string& name, Collector& to
     if (!packed) return to.damaged(name, fmt::format("{} compressed bytes do not fit into an entry of {}", used, entry.payload.size()));
     auto text = (entry.flags & kZstd) != 0 ? unpack_zstd(*packed, entry.unpacked_bytes) : unpack_lz4(*packed, entry.unpacked_bytes);
     if (!text) return to.damaged(name, text.error());
-    unpack_ptx(*text, name, to);
+    unpack_ptx(std::move(*text), name, to);
 }
 
 void take(const Entry& entry, const std::string& name, Collector& to) {

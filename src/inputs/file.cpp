@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,6 +33,21 @@ private:
     int fd_;
     bool owned_;
 };
+
+/// Waits until something has come through a pipe or its writer is there; false where nobody opens it for that long.
+/// A byte that had to be read to know goes to `first`.
+bool has_writer(int fd, std::uint32_t seconds, std::string& first) {
+    pollfd waiting{fd, POLLIN, 0};
+    int ready = 0;
+    do ready = ::poll(&waiting, 1, static_cast<int>(std::min(seconds, 3600U) * 1000));
+    while (ready < 0 && errno == EINTR);
+    if (ready != 0) return true;
+    // Silent so far: reading says "would block" to whom a writer is connected, and "end" to whom none is.
+    char byte{};
+    const ssize_t got = ::read(fd, &byte, 1);
+    if (got == 1) first = byte;
+    return got != 0;
+}
 
 /// All that comes, up to `limit` bytes; nothing when more comes. errno is set where it failed.
 enum class ReadEnd : std::uint8_t { complete, too_much, failed };
@@ -90,9 +106,16 @@ Result<FileBytes> FileBytes::open(const std::string& path, const InputLimits& li
                                       : input_error("FF0803", path, fmt::format("cannot be read: {}", std::strerror(number))));
     };
     const bool standard_input = path == "-";
-    const Descriptor file{standard_input ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC), !standard_input};
+    std::string first;
+    // Opening a named pipe would wait for its writer without end.
+    const Descriptor file{standard_input ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), !standard_input};
     struct stat status {};
     if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return unreadable(errno);
+    if (!standard_input) {
+        if (S_ISFIFO(status.st_mode) && !has_writer(file.get(), limits.pipe_seconds, first))
+            return tl::unexpected(input_error("FF0803", path, fmt::format("is a pipe that nobody writes to (waited {} s)", limits.pipe_seconds)));
+        (void)::fcntl(file.get(), F_SETFL, ::fcntl(file.get(), F_GETFL) & ~O_NONBLOCK);
+    }
 
     const bool regular = S_ISREG(status.st_mode);
     const std::uint64_t bytes = regular ? static_cast<std::uint64_t>(status.st_size) : 0;
@@ -114,7 +137,7 @@ Result<FileBytes> FileBytes::open(const std::string& path, const InputLimits& li
         }
     }
     switch (read_all(file.get(), bytes, limit, result.held_)) {
-        case ReadEnd::complete: return result;
+        case ReadEnd::complete: return result.held_.insert(0, first), Result<FileBytes>{std::move(result)};
         case ReadEnd::too_much: return too_large();
         case ReadEnd::failed: break;
     }

@@ -80,7 +80,7 @@ void unpack(InputKind kind, std::string_view bytes, const std::string& name, Col
         case InputKind::elf: return unpack_elf(bytes, name, to);
         case InputKind::archive: return unpack_archive(bytes, name, to);
         case InputKind::fatbin: return unpack_fatbins(bytes, name, to);
-        default: return unpack_ptx(bytes, name, to);
+        default: return unpack_ptx(std::string{bytes}, name, to);
     }
 }
 
@@ -89,6 +89,9 @@ Diagnostic no_ptx_in(const Input& input, Content content) {
     std::string message = fmt::format("is {} without PTX", describe(content));
     if (input.cubins.empty())
         return input_error("FF0806", input.path, std::move(message), "there is no device code in it at all: was it compiled by nvcc or clang, and not stripped?");
+    if (input.kind == InputKind::elf && input.cubins.size() == 1 && input.cubins[0].name == input.path)
+        return input_error("FF0806", input.path, fmt::format("is a cubin: machine code for {} that ptxas made, not PTX", input.cubins[0].architecture),
+                           "pass the PTX that it was made from: nvcc -ptx (or -keep) writes it, Triton keeps it beside the cubin");
     std::string architectures;
     for (const CubinEntry& cubin : input.cubins)
         if (architectures.find(cubin.architecture) == std::string::npos) architectures += (architectures.empty() ? "" : ", ") + cubin.architecture;
@@ -141,13 +144,13 @@ Result<Input> read_bytes(std::string_view bytes, const std::string& path, const 
     input.path = path;
     input.kind = *kind;
     input.file_bytes = bytes.size();
-    Digest digest(bytes, file);
-    input.sha256 = digest.known_now();
+    std::optional<Digest> digest;
+    if (options.digest) input.sha256 = digest.emplace(bytes, file).known_now();
     look_beside(input, options);
     Collector collector{input, options, bytes, file ? [file](std::size_t end) { file->forget_before(end); } : std::function<void(std::size_t)>{}};
     unpack(*kind, bytes, path, collector);
     collector.finish();
-    input.sha256 = digest.get();
+    if (digest) input.sha256 = digest->get();
     if (collector.texts() == 0) {
         const auto error = std::find_if(input.diagnostics.begin(), input.diagnostics.end(),
                                         [](const Diagnostic& d) { return d.severity == Severity::error; });

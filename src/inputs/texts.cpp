@@ -26,12 +26,12 @@ string_view trimmed(string_view line) {
 
 }  // namespace
 
-void unpack_ptx(string_view bytes, const std::string& name, Collector& to) {
+void unpack_ptx(std::string text, const std::string& name, Collector& to) {
     // The driver stops at the first NUL; blobs padded with NULs are common. More text behind one is worth a word.
-    const std::size_t nul = std::min(bytes.find('\0'), bytes.size());
-    if (bytes.find_first_not_of('\0', nul) != string_view::npos)
+    const std::size_t nul = std::min(text.find('\0'), text.size());
+    if (text.find_first_not_of('\0', nul) != std::string::npos)
         to.note(Severity::warning, "FF0816", name, fmt::format("what follows the NUL at byte {} is ignored, as the driver does", nul));
-    std::string text{bytes.substr(0, nul)};
+    text.resize(nul);
     // A byte-order mark becomes three blanks: the positions in messages stay those of the file.
     if (text.starts_with("\xef\xbb\xbf")) text.replace(0, 3, "   ");
     to.add_text(name, std::move(text));

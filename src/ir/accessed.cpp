@@ -35,6 +35,13 @@ void append_registers(const ptx::Module& module, const ptx::Operand& operand, st
         return;
     }
     if (operand.kind != OperandKind::vector && operand.kind != OperandKind::list) return;
+    const auto is_group = [](const ptx::Operand& o) { return o.kind == OperandKind::vector || o.kind == OperandKind::list; };
+    const auto elements = module.children_of(operand);
+    if (std::none_of(elements.begin(), elements.end(), is_group)) {   // nearly all: no stack to be kept
+        for (const ptx::Operand& o : elements)
+            if (o.kind == OperandKind::reg || o.kind == OperandKind::address_reg) out.push_back(o.reg());
+        return;
+    }
     std::vector<const ptx::Operand*> stack{&operand};
     while (!stack.empty()) {
         const ptx::Operand* top = stack.back();

@@ -12,6 +12,12 @@ using ptx::OperandKind;
 
 constexpr std::uint32_t number(BlockId id) { return static_cast<std::uint32_t>(id); }
 
+/// ends_block() without a call for what does not branch.
+bool closes_block(const ptx::Module& module, const ptx::Instruction& i) {
+    const ptx::Form& form = module.form(i);
+    return form.may_branch || (form.opcode == ptx::Opcode::call && ends_block(module, i));
+}
+
 bool always_leaves(const ptx::Module& module, const ptx::Instruction& i) {
     return ends_block(module, i) && i.guard == ptx::RegId::none;
 }
@@ -38,7 +44,7 @@ void make_blocks(KernelIr& ir) {
     std::vector<std::uint32_t> targets;
     leader[0] = true;
     for (std::uint32_t i = 0; i < count; ++i) {
-        if (!ends_block(*ir.module, code[i])) continue;
+        if (!closes_block(*ir.module, code[i])) continue;
         leader[i + 1] = true;
         targets.clear();
         append_targets(*ir.module, code[i], targets);

@@ -234,7 +234,7 @@ LoopForest loop_forest(const Graph& graph, std::uint32_t root) {
         if (headers.is_header[w]) list.push_back(w);
     }
     // "Outer before inner, by header position" is a walk of the forest: children sorted by header after their parent.
-    std::vector<std::vector<std::uint32_t>> children(d.nodes.size());
+    std::vector<std::vector<std::uint32_t>> children(list.empty() ? 0 : d.nodes.size());
     std::vector<std::uint32_t> roots;
     std::sort(list.begin(), list.end(), [&](std::uint32_t a, std::uint32_t b) { return d.nodes[a] > d.nodes[b]; });
     for (const std::uint32_t w : list) (headers.outer[w] == kNone ? roots : children[headers.outer[w]]).push_back(w);

@@ -1,6 +1,6 @@
 // All passes over one kernel, in order. Each step has a file of its own.
 #include <algorithm>
-#include <unordered_map>
+#include <bit>
 
 #include "flipflop/passes.hpp"
 #include "passes/accesses.hpp"
@@ -47,17 +47,21 @@ InstructionTable classify(const ptx::Module& module, const ptx::Function& functi
 
 /// What an overview has of classify() and list_accesses(): both follow from the forms, and those are few.
 void count_by_form(const ptx::Module& module, const std::vector<const ptx::Function*>& functions, KernelCode& code) {
-    struct Uses { std::uint32_t count{}; const ptx::Instruction* first{}; };
-    std::unordered_map<std::uint32_t, Uses> uses;
-    std::uint32_t last = 0;
-    Uses* at = nullptr;
+    struct Uses { std::uint32_t form{}, count{}; const ptx::Instruction* first{}; };
+    std::size_t instructions = 0;
+    for (const ptx::Function* function : functions) instructions += function->instructions.size();
+    // A hash table as large as the code or as its forms, whichever is less: a module may have a kernel for each form.
+    std::vector<Uses> uses(std::bit_ceil(2 * std::min(instructions, module.forms.size()) + 1));
+    const std::size_t mask = uses.size() - 1;
     for (const ptx::Function* function : functions)
         for (const ptx::Instruction& i : function->instructions) {
-            if (at == nullptr || i.form != last) at = &uses[last = i.form];
-            if (at->count++ == 0) at->first = &i;
+            std::size_t at = i.form & mask;   // forms are numbered as they are met: neighbours stand side by side
+            while (uses[at].count != 0 && uses[at].form != i.form) at = (at + 1) & mask;
+            if (uses[at].count++ == 0) uses[at].form = i.form, uses[at].first = &i;
         }
-    for (const auto& [form, use] : uses) {   // sums of whole numbers: any order gives the same
-        code.facts.mix.counts[static_cast<std::size_t>(module.forms[form].instruction_class)] += use.count;
+    for (const Uses& use : uses) {   // sums of whole numbers: any order gives the same
+        if (use.count == 0) continue;
+        code.facts.mix.counts[static_cast<std::size_t>(module.forms[use.form].instruction_class)] += use.count;
         code.facts.access_count += std::uint64_t{access_sides(module, *use.first).count} * use.count;
     }
 }

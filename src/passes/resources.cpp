@@ -38,9 +38,9 @@ public:
     explicit Variables(const ptx::Module& module) : module_(module) {}
 
     void touch(ptx::SymbolId id) {
-        if (id == ptx::SymbolId::none || !seen_.insert(static_cast<std::uint32_t>(id)).second) return;
+        if (id == ptx::SymbolId::none) return;
         const ptx::Symbol& symbol = module_.symbol(id);
-        if (symbol.kind != ptx::Symbol::Kind::variable) return;
+        if (symbol.kind != ptx::Symbol::Kind::variable || !seen_.insert(static_cast<std::uint32_t>(id)).second) return;
         if (symbol.space == ptx::Space::shared && !symbol.byte_size) dynamic_ = true;
         if (symbol.space == ptx::Space::shared && symbol.byte_size) shared_.push_back(&symbol);
         if (symbol.space == ptx::Space::local && symbol.byte_size) local_.push_back(&symbol);

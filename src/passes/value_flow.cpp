@@ -26,10 +26,7 @@ struct ParameterPlace { std::uint32_t parameter, offset; };
 
 class ParameterAddresses {
 public:
-    explicit ParameterAddresses(const KernelIr& ir) : ir_(ir) {
-        const auto& parameters = ir.function->parameters;
-        for (std::uint32_t p = 0; p < parameters.size(); ++p) position_[static_cast<std::uint32_t>(parameters[p])] = p;
-    }
+    explicit ParameterAddresses(const KernelIr& ir) : ir_(ir) {}
 
     [[nodiscard]] std::optional<ParameterPlace> place(const Operand& address) const {
         if (address.kind == OperandKind::address_symbol) return of_symbol(address, address.value);
@@ -56,27 +53,49 @@ public:
 
 private:
     [[nodiscard]] std::optional<ParameterPlace> of_symbol(const Operand& operand, std::int64_t offset) const {
-        const auto found = position_.find(operand.index);
-        if (found == position_.end() || offset < 0 || offset > UINT32_MAX) return std::nullopt;
-        return ParameterPlace{found->second, static_cast<std::uint32_t>(offset)};
+        if (operand.symbol() == ptx::SymbolId::none || offset < 0 || offset > UINT32_MAX) return std::nullopt;
+        const auto& parameters = ir_.function->parameters;
+        const std::uint32_t position = ir_.module->symbol(operand.symbol()).index;
+        if (position >= parameters.size() || parameters[position] != operand.symbol()) return std::nullopt;   // a variable of a call, a return value
+        return ParameterPlace{position, static_cast<std::uint32_t>(offset)};
     }
 
     const KernelIr& ir_;
-    std::map<std::uint32_t, std::uint32_t> position_;   // by SymbolId
 };
 
-/// The slots that each ld.param reads; few instructions are one.
-struct ParameterLoads {
-    std::vector<std::uint32_t> load_of;                 // by instruction: index into `slots`, kNone for all others
-    std::vector<std::vector<std::uint32_t>> slots;
-    static constexpr std::uint32_t kNone = 0xffffffff;
+/// The instructions of a function that matter to where parameters go, found in one pass over its code. Every sweep looks at
+/// these alone: most of a kernel is nothing to it.
+struct FlowSteps {
+    enum class Kind : std::uint8_t { load, argument, value };
+    struct Step {
+        std::uint32_t instruction{};
+        Kind kind{};
+        std::uint32_t first{}, count{};                 // Kind::load: its slots are slots[first, +count)
+    };
+    std::vector<Step> steps;                            // in text order: reads of parameters, st.param, what passes values on
+    std::vector<std::uint32_t> ends;                    // instructions that use a value up: memory, comparisons, calls, ...
+    std::vector<std::uint32_t> slots;
 };
+
+/// Does a parameter in its operands make this instruction a use?
+bool is_end(const Form& form) {
+    switch (form.opcode) {
+    case Opcode::setp: case Opcode::set: case Opcode::call: case Opcode::shl: case Opcode::shr: case Opcode::div_: case Opcode::rem_: case Opcode::cvta:
+        return true;
+    default: return (form.reads_memory || form.writes_memory) && form.space != Space::param;
+    }
+}
+
+/// Of what memory and comparisons give, nothing is known.
+bool passes_values_on(const Form& form) {
+    return !form.reads_memory && form.opcode != Opcode::setp && form.opcode != Opcode::set && form.opcode != Opcode::call;
+}
 
 class Flow {
 public:
     Flow(const KernelIr& ir, std::vector<Slot>& slots, std::uint32_t first,
-         const ParameterLoads& slots_read, const std::function<const std::vector<Slot>*(const ptx::Function&)>& callee)
-        : ir_(ir), module_(*ir.module), slots_(slots), first_(first), slots_read_(slots_read), callee_(callee),
+         const FlowSteps& steps, const std::function<const std::vector<Slot>*(const ptx::Function&)>& callee)
+        : ir_(ir), module_(*ir.module), slots_(slots), first_(first), steps_(steps), callee_(callee),
           registers_(ir.function->registers.size()), flags_(ir.function->registers.size()) {}
 
     /// Records uses in the slots; the launch's ids that addresses depend on.
@@ -88,7 +107,7 @@ public:
             for (std::uint8_t& f : flags_) f &= static_cast<std::uint8_t>(~kRead);
             sweep();
         } while (changed_ && ++sweeps_ < 8);
-        for (std::uint32_t i = 0; i < ir_.function->instructions.size(); ++i) record(i);
+        for (const std::uint32_t i : steps_.ends) record(i);
         settle_pointers();
         return address_ids_;
     }
@@ -198,35 +217,36 @@ private:
 
     void sweep() {
         const auto& code = ir_.function->instructions;
-        for (std::uint32_t i = 0; i < code.size(); ++i) {
-            const Form& form = module_.form(code[i]);
-            if (form.opcode == Opcode::ld && form.space == Space::param) {
-                const auto written = ir_.writes(i);
-                if (slots_read_.load_of[i] == ParameterLoads::kNone) continue;
-                const auto& read = slots_read_.slots[slots_read_.load_of[i]];
-                for (std::size_t k = 0; k < read.size() && k < written.size(); ++k)
+        for (const FlowSteps::Step& step : steps_.steps) {
+            if (step.kind == FlowSteps::Kind::value) {
+                pass_on(step.instruction);
+            } else if (step.kind == FlowSteps::Kind::load) {
+                const auto written = ir_.writes(step.instruction);
+                const std::uint32_t* const read = steps_.slots.data() + step.first;
+                for (std::size_t k = 0; k < step.count && k < written.size(); ++k)
                     if (read[k] >= first_ && read[k] < first_ + 64) grow(written[k], {std::uint64_t{1} << (read[k] - first_), 0, 0, 0});
-                continue;
-            }
-            const auto operands = module_.operands_of(code[i]);
-            if (form.opcode == Opcode::st && form.space == Space::param && operands.size() > 1) {
+            } else {
+                const auto operands = module_.operands_of(code[step.instruction]);
                 Dependence& d = arguments_[operands[0].index];
                 d = join(d, of(operands[1]));
-                continue;
             }
-            // Of what memory and comparisons give, nothing is known.
-            if (form.reads_memory || form.opcode == Opcode::setp || form.opcode == Opcode::set || form.opcode == Opcode::call) continue;
-            if (!may_depend(operands)) continue;
-            const auto written = ir_.writes(i);
-            if (written.empty()) continue;
-            if (form.opcode == Opcode::mov && operands.size() == 2 && operands[1].kind == OperandKind::vector) {
-                for (const Operand& child : module_.children_of(operands[1])) grow(written[0], of(child));
-                continue;
-            }
-            in_loop_ = ir_.block(ir_.block_of[i]).loop != LoopId::none;
-            const Dependence d = result_of(form, operands);
-            for (const ptx::RegId r : written) grow(r, d);
         }
+    }
+
+    void pass_on(std::uint32_t i) {
+        const Instruction& instruction = ir_.function->instructions[i];
+        const auto operands = module_.operands_of(instruction);
+        if (!may_depend(operands)) return;
+        const auto written = ir_.writes(i);
+        if (written.empty()) return;
+        const Form& form = module_.form(instruction);
+        if (form.opcode == Opcode::mov && operands.size() == 2 && operands[1].kind == OperandKind::vector) {
+            for (const Operand& child : module_.children_of(operands[1])) grow(written[0], of(child));
+            return;
+        }
+        in_loop_ = ir_.block(ir_.block_of[i]).loop != LoopId::none;
+        const Dependence d = result_of(form, operands);
+        for (const ptx::RegId r : written) grow(r, d);
     }
 
     /// Comparisons whose outcome decides whether a loop goes on.
@@ -337,7 +357,6 @@ private:
         case Opcode::cvta: if (o.size() > 1) cvta_ |= of(o[1]).value; return;
         default: break;
         }
-        if ((!form.reads_memory && !form.writes_memory) || form.space == Space::param) return;
         for (const Operand& operand : o) record_address(i, operand);
         if (!form.writes_memory) return;
         const bool is_store = form.opcode == Opcode::st || form.opcode == Opcode::atom || form.opcode == Opcode::red;
@@ -376,7 +395,7 @@ private:
     const ptx::Module& module_;
     std::vector<Slot>& slots_;
     std::uint32_t first_;
-    const ParameterLoads& slots_read_;
+    const FlowSteps& steps_;
     const std::function<const std::vector<Slot>*(const ptx::Function&)>& callee_;
     std::vector<Dependence> registers_;
     static constexpr std::uint8_t kRead = 1, kDepends = 2;
@@ -399,40 +418,67 @@ void Slot::add_use(const char* what, std::uint32_t line) {
     uses.push_back({what, line});
 }
 
-FlowResult parameter_flow(const KernelIr& ir, const std::function<const std::vector<Slot>*(const ptx::Function&)>& callee) {
+namespace {
+
+/// A piece of a parameter that a load reads: the slots of a function are these, sorted and each once.
+struct Piece {
+    std::uint64_t place{};       // parameter in the high half, offset in the low one
+    std::uint32_t order{};       // of the loads: the first one's type counts
+    ptx::Type type{};
+};
+
+/// Slots in the order of parameter and offset; `numbers` becomes the slot of each piece, by its order.
+std::vector<Slot> slots_of(std::vector<Piece>& pieces, std::vector<std::uint32_t>& numbers) {
+    std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.place != b.place ? a.place < b.place : a.order < b.order; });
+    std::vector<Slot> slots;
+    numbers.resize(pieces.size());
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        if (i == 0 || pieces[i].place != pieces[i - 1].place)
+            slots.push_back({static_cast<std::uint32_t>(pieces[i].place >> 32), static_cast<std::uint32_t>(pieces[i].place), pieces[i].type, false, -1, {}});
+        numbers[pieces[i].order] = static_cast<std::uint32_t>(slots.size() - 1);
+    }
+    return slots;
+}
+
+FlowSteps find_steps(const KernelIr& ir, std::vector<Slot>& slots) {
     const ptx::Module& module = *ir.module;
     const auto& code = ir.function->instructions;
     const ParameterAddresses addresses(ir);
-    std::map<std::pair<std::uint32_t, std::uint32_t>, ptx::Type> found;
-    std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> places;
-    ParameterLoads loads;
-    loads.load_of.assign(code.size(), ParameterLoads::kNone);
+    FlowSteps found;
+    found.steps.reserve(code.size() / 2);
+    std::vector<Piece> pieces;
     for (std::uint32_t i = 0; i < code.size(); ++i) {
         const Form& form = module.form(code[i]);
+        if (is_end(form)) found.ends.push_back(i);
+        if (form.space != Space::param || (form.opcode != Opcode::ld && form.opcode != Opcode::st)) {
+            if (passes_values_on(form)) found.steps.push_back({i, FlowSteps::Kind::value, 0, 0});
+            continue;
+        }
         const auto operands = module.operands_of(code[i]);
-        if (form.opcode != Opcode::ld || form.space != Space::param || operands.size() < 2) continue;
+        if (operands.size() < 2) continue;
+        if (form.opcode == Opcode::st) {
+            found.steps.push_back({i, FlowSteps::Kind::argument, 0, 0});
+            continue;
+        }
         const auto place = addresses.place(operands[1]);
         if (!place) continue;
-        loads.load_of[i] = static_cast<std::uint32_t>(places.size());
-        places.emplace_back();
+        const auto first = static_cast<std::uint32_t>(pieces.size());
+        found.steps.push_back({i, FlowSteps::Kind::load, first, form.vector});
         for (std::uint32_t k = 0; k < form.vector; ++k) {
-            const std::pair key{place->parameter, place->offset + k * ptx::bits_of(form.type) / 8};
-            found.emplace(key, form.type);
-            places.back().push_back(key);
+            const std::uint32_t offset = place->offset + k * ptx::bits_of(form.type) / 8;
+            pieces.push_back({std::uint64_t{place->parameter} << 32 | offset, first + k, form.type});
         }
     }
-    std::vector<Slot> slots;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> number;
-    for (const auto& [key, type] : found) {
-        number[key] = static_cast<std::uint32_t>(slots.size());
-        slots.push_back({key.first, key.second, type, false, -1, {}});
-    }
-    loads.slots.resize(places.size());
-    for (std::size_t l = 0; l < places.size(); ++l)
-        for (const auto& key : places[l]) loads.slots[l].push_back(number[key]);
+    slots = slots_of(pieces, found.slots);
+    return found;
+}
+
+}  // namespace
+
+FlowResult parameter_flow(const KernelIr& ir, const std::function<const std::vector<Slot>*(const ptx::Function&)>& callee) {
     FlowResult result;
-    for (std::uint32_t first = 0; first < slots.size(); first += 64) result.address_ids |= Flow(ir, slots, first, loads, callee).run();
-    result.slots = std::move(slots);
+    const FlowSteps steps = find_steps(ir, result.slots);
+    for (std::uint32_t first = 0; first < result.slots.size(); first += 64) result.address_ids |= Flow(ir, result.slots, first, steps, callee).run();
     return result;
 }
 

@@ -1,5 +1,7 @@
 // The text of `inspect`: what is inside, so that a user sees what can be asked of it and what must be given.
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include <fmt/core.h>
 
@@ -151,7 +153,33 @@ std::string overview(const InspectReport& report, const TextStyle& style) {
     return table.text(2, style.color) + "  one of them in full: --kernel '#ID'\n";
 }
 
-std::string input_text(const InspectedInput& input) {
+/// Each cubin where there are few, else how many there are for each architecture and how large they are together.
+std::string cubins_text(const InspectedInput& input, const TextStyle& style) {
+    constexpr std::size_t kFew = 4;
+    std::string out;
+    const std::string path = elide(printable(input.path), 70);
+    if (style.full_detail || input.cubins.size() <= kFew) {
+        for (const CubinEntry& cubin : input.cubins) {
+            out += fmt::format("{}: cubin {} for {}{}\n", path, printable(cubin.name), printable(cubin.architecture),
+                               cubin.bytes ? ", " + bytes_text(static_cast<double>(*cubin.bytes)) : "");
+        }
+        return out;
+    }
+    struct Group { std::uint64_t count{}; std::optional<std::uint64_t> bytes{0}; };
+    std::map<std::string, Group> groups;
+    for (const CubinEntry& cubin : input.cubins) {
+        Group& group = groups[cubin.architecture];
+        ++group.count;
+        if (group.bytes && cubin.bytes) { *group.bytes += *cubin.bytes; } else { group.bytes.reset(); }
+    }
+    for (const auto& [architecture, group] : groups) {
+        out += fmt::format("{}{} for {}{}", out.empty() ? "" : "; ", group.count, printable(architecture),
+                           group.bytes ? " (" + bytes_text(static_cast<double>(*group.bytes)) + ")" : "");
+    }
+    return wrap(fmt::format("{}: {} beside the PTX: {}", path, counted(input.cubins.size(), "cubin"), out), style.width, 4) + "\n";
+}
+
+std::string input_text(const InspectedInput& input, const TextStyle& style) {
     std::string out;
     for (const InspectedModule& module : input.modules) {
         std::string line = elide(printable(module.name.empty() ? input.path : module.name), 70) + ": ";
@@ -163,11 +191,7 @@ std::string input_text(const InspectedInput& input) {
         line += module.line_table ? ", source lines known" : ", no source lines (nvcc -lineinfo writes them)";
         out += line + "\n";
     }
-    for (const CubinEntry& cubin : input.cubins) {
-        out += fmt::format("{}: cubin {} for {}{}\n", elide(printable(input.path), 70), printable(cubin.name), printable(cubin.architecture),
-                           cubin.bytes ? ", " + bytes_text(static_cast<double>(*cubin.bytes)) : "");
-    }
-    return out;
+    return out + cubins_text(input, style);
 }
 
 }  // namespace
@@ -180,7 +204,7 @@ std::string text_report(const InspectReport& report, const TextStyle& style) {
     if (!many || s.modules <= kOverviewAbove || style.full_detail) {
         for (const InspectedInput& input : report.inputs) {
             if (input.kind != InputKind::ptx) { out += fmt::format("{}: {}, {}\n", elide(printable(input.path), 70), to_string(input.kind), counted(input.modules.size(), "module")); }
-            out += input_text(input);
+            out += input_text(input, style);
         }
     }
     if (many && !style.full_detail) {

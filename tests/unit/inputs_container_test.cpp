@@ -1,8 +1,11 @@
 // Fatbins, ELF objects and archives: true ones, real ones where nvcc is installed, and hostile ones.
 #include <cstdlib>
+#include <fstream>
 #include <random>
+#include <thread>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "catch.hpp"
 #include "flipflop/inputs.hpp"
@@ -85,6 +88,43 @@ TEST_CASE("ELF objects: both sections, several fatbins with padding, cubins, non
 
     CHECK(read_input_bytes(elf({}, 190, 8, 0x6005004), "k.cubin").error().message.find("sm_80") != std::string::npos);
     CHECK(read_input_bytes(elf({}, 190, 7, 0x5a0d5a), "k.cubin").error().message.find("sm_90a") != std::string::npos);
+}
+
+TEST_CASE("A digest is made where it is asked for", "[inputs]") {
+    ReadOptions options;
+    const std::string bytes = fatbin({FatbinEntry{}});
+    CHECK(read_input_bytes(bytes, "k.fatbin", options)->sha256 == sha256(bytes));
+    options.digest = false;
+    CHECK(read_input_bytes(bytes, "k.fatbin", options)->sha256.empty());
+}
+
+TEST_CASE("A cubin says that it is one", "[inputs]") {
+    const auto cubin_alone = read_input_bytes(elf({}, 190, 8, 0x6005004), "kernel.ptx");
+    REQUIRE_FALSE(cubin_alone);
+    CHECK(cubin_alone.error().message == "is a cubin: machine code for sm_80 that ptxas made, not PTX");
+    CHECK(cubin_alone.error().help.find("nvcc -ptx") != std::string::npos);
+}
+
+TEST_CASE("A named pipe is read, and one that nobody writes to is an error", "[inputs]") {
+    const TemporaryFolder folder;
+    const std::string path = folder.path() + "/pipe";
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    ReadOptions options;
+    options.limits.pipe_seconds = 1;
+    const auto alone = read_input(path, options);
+    REQUIRE_FALSE(alone);
+    CHECK(alone.error().id == "FF0803");
+    CHECK(alone.error().message.find("nobody writes to") != std::string::npos);
+
+    options.limits.pipe_seconds = 60;
+    std::thread writer([&] {
+        std::ofstream pipe(path, std::ios::binary);
+        pipe << kPtx << std::flush;
+    });
+    const auto written = read_input(path, options);
+    writer.join();
+    REQUIRE(written);
+    CHECK(*written->at(0).texts.at(0).text == kPtx);
 }
 
 TEST_CASE("An ELF file without section table is searched for device code", "[inputs]") {

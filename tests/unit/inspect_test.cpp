@@ -105,3 +105,34 @@ TEST_CASE("inspect: a pattern that selects nothing hides no error", "[inspect]")
     CHECK(report.summary.errors == 1);
     CHECK(report.inputs.at(0).modules.at(0).diagnostics.at(0).id == "FF0201");
 }
+
+TEST_CASE("inspect: kernels of one name in a library have ids of their own", "[inspect]") {
+    const auto input = read_input_bytes(testing::fatbin({testing::FatbinEntry::lz4(kLoop), testing::FatbinEntry::lz4(kLoop)}), "two.fatbin");
+    REQUIRE(input);
+    const std::vector<Input> inputs{*input};
+    const InspectReport both = *inspect(inputs, {});
+    REQUIRE(both.inputs.at(0).modules.size() == 2);
+    const std::string first = both.inputs[0].modules[0].kernels.at(0).id, second = both.inputs[0].modules[1].kernels.at(0).id;
+    CHECK(second == first + ".2");
+    const auto count = [&](const std::string& pattern) { return inspect(inputs, {{pattern}, false, 1})->summary.kernels; };
+    CHECK(count("#" + first) == 2);
+    CHECK(count("#" + second) == 1);
+}
+
+TEST_CASE("inspect: cubins of a library are counted by architecture", "[inspect]") {
+    std::vector<testing::FatbinEntry> entries{testing::FatbinEntry::lz4(kLoop)};
+    for (const std::uint32_t architecture : {80U, 80U, 80U, 90U, 90U}) {
+        testing::FatbinEntry cubin;
+        cubin.kind = 2;
+        cubin.architecture = architecture;
+        cubin.payload = std::string(64, 'x');
+        entries.push_back(cubin);
+    }
+    const auto input = read_input_bytes(testing::fatbin(entries), "five.fatbin");
+    REQUIRE(input);
+    const InspectReport report = *inspect({*input}, {});
+    TextStyle style;
+    CHECK(text_report(report, style).find("5 cubins beside the PTX: 3 for sm_80 (192 B); 2 for sm_90 (128 B)") != std::string::npos);
+    style.full_detail = true;
+    CHECK(text_report(report, style).find("cubin five.fatbin#cubin5.sm_90 for sm_90") != std::string::npos);
+}
