@@ -62,10 +62,19 @@ struct LaunchOptions {
     bool experimental{};                     ///< --experimental: rules whose findings are often wrong
 };
 
+/// A name for a field of a struct passed by value.
+struct FieldName {
+    std::size_t parameter{};                     ///< index
+    std::string name;                            ///< "grid.nx"
+    std::uint32_t offset{};                      ///< bytes
+    std::string type;                            ///< "u32", as in --arg P+OFFSET:TYPE=V
+};
+
 /// One [[kernel]] of a launches file.
 struct KernelLaunches {
     std::string match;                           ///< as --kernel
     std::vector<std::string> params;             ///< source names, by position
+    std::vector<FieldName> fields;
     LaunchOptions launch;
     std::optional<double> calls;                 ///< launches per step
     LineColumn at;
@@ -105,6 +114,9 @@ struct AnalyzeOptions {
     /// The reference launch counts as the team's own (the gate): findings are about it, and it comes in full detail.
     bool own_launch{};
     bool listing{};                              ///< KernelAnalysis::listing is wanted
+    /// Where an overview is made (Analysis::overview), keep of each kernel only what its one line says: a library of
+    /// thousands then needs the memory of its lines.
+    bool lines_only{};
     /// Gives the text of a source file that a `.loc` of a module names, for `// flipflop: ignore FF101 reason`; empty: findings
     /// are never suppressed in the source.
     std::function<std::optional<std::string>(const std::string& file, const std::string& module)> source_text;

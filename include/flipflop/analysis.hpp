@@ -79,6 +79,7 @@ struct Recommendation {
     std::optional<bool> safe;
     std::string confidence, confidence_reason;       ///< "high" | "medium" | "low"
     std::optional<Gain> over_heuristic, over_current;
+    bool keep_current{};                     ///< today's launch is this one, or no worse within the interval of the gain
     std::vector<Reason> reasons;
     std::vector<std::string> caveats;
     std::vector<Sensitivity> sensitivity;
@@ -251,6 +252,7 @@ struct VariantLine {
 struct VariantRanking {
     std::string name, gpu, case_name, objective;
     std::vector<std::string> parameters;     ///< the metadata in which they differ
+    std::string note;                        ///< why the order may mean little, or empty
     std::vector<VariantLine> lines;
 };
 
@@ -261,6 +263,7 @@ struct Analysis {
     std::vector<StepSummary> steps;          ///< by GPU, where `calls` were given
     std::vector<VariantRanking> variants;
     std::vector<Diagnostic> notes;           ///< for standard error: what was asked for and did not apply everywhere
+    bool overview{};                         ///< many kernels: each was given a tenth of the effort, and no sensitivities
     std::uint64_t errors{}, warnings{};      ///< of all inputs' and modules' diagnostics
 };
 

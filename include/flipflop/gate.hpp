@@ -198,6 +198,7 @@ struct Yearly {
 
 struct CheckReport {
     bool fail{};
+    std::string incomplete;                  ///< why it is no pass even without a failure: an input that could not be read; or empty
     bool has_base{};
     std::string base_origin;
     std::vector<KernelCheck> kernels;        ///< by name, GPU, case

@@ -12,12 +12,11 @@
 #include "fit_book.hpp"
 #include "flipflop/advise.hpp"
 #include "kernel_analysis.hpp"
+#include "library.hpp"
 #include "machines.hpp"
-#include "parallel.hpp"
-#include "producer.hpp"
 #include "step.hpp"
-#include "passes/names.hpp"
 #include "select_kernels.hpp"
+#include "source_names.hpp"
 #include "suppress.hpp"
 
 namespace flipflop {
@@ -25,13 +24,6 @@ namespace flipflop {
 namespace {
 
 using namespace advise;
-
-/// Everything parsed, and kept alive for as long as kernels point into it.
-struct Parsed {
-    std::vector<std::unique_ptr<ptx::ParseResult>> texts;
-    std::vector<KernelPlace> places;
-    std::vector<KernelName> names;
-};
 
 struct Plan {
     Requests requests;                       ///< of the command line alone
@@ -44,52 +36,6 @@ void count(const std::vector<Diagnostic>& diagnostics, Analysis& analysis) {
         if (d.severity == Severity::error) ++analysis.errors;
         if (d.severity == Severity::warning) ++analysis.warnings;
     }
-}
-
-ModuleSummary summary_of(const ptx::Module& module) {
-    ModuleSummary summary;
-    summary.name = module.name;
-    summary.ptx_version = fmt::format("{}.{}", module.version_major, module.version_minor);
-    summary.target = std::string(module.target);
-    summary.address_size = module.address_size;
-    summary.lines = module.line_count;
-    summary.line_table = !module.locations.empty() || !module.files.empty();
-    if (module.text) summary.producer = producer_of(module.own_text());
-    return summary;
-}
-
-Parsed parse_inputs(const std::vector<Input>& inputs, Analysis& analysis) {
-    Parsed parsed;
-    for (const Input& input : inputs) {
-        InputSummary summary;
-        summary.path = input.path;
-        summary.kind = input.kind;
-        summary.sha256 = input.sha256;
-        summary.diagnostics = input.diagnostics;
-        count(input.diagnostics, analysis);
-        for (const PtxText& text : input.texts) {
-            parsed.texts.push_back(std::make_unique<ptx::ParseResult>(ptx::parse(text.text, text.name)));
-            ptx::ParseResult& result = *parsed.texts.back();
-            analysis.errors += result.errors;
-            analysis.warnings += result.warnings;
-            const std::size_t first = summary.modules.size();
-            for (const ptx::Module& module : result.modules) {
-                summary.modules.push_back(summary_of(module));
-                for (std::uint32_t f = 0; f < module.functions.size(); ++f) {
-                    const ptx::Function& function = module.functions[f];
-                    if (!function.is_entry || !function.has_body) continue;
-                    const std::string name(function.name);
-                    parsed.places.push_back({&input, &module, f});
-                    parsed.names.push_back({name, demangle(name), kernel_id(name)});
-                }
-            }
-            // A text that gives no module still has something to say.
-            if (summary.modules.size() == first) summary.modules.push_back(ModuleSummary{text.name, {}, {}, 64, 0, false, {}, {}});
-            summary.modules[first].diagnostics = std::move(result.diagnostics);
-        }
-        analysis.inputs.push_back(std::move(summary));
-    }
-    return parsed;
 }
 
 Result<Plan> plan_of(const AnalyzeOptions& options) {
@@ -119,42 +65,87 @@ Result<Plan> plan_of(const AnalyzeOptions& options) {
     return plan;
 }
 
+bool asks_for_something(const Requests& requests) {
+    return !requests.arguments.empty() || !requests.data.empty() || !requests.policy.trips.empty() || !requests.policy.taken.empty() || !requests.cases.list.empty() || !requests.params.empty();
+}
+
 /// What was asked for and fits nowhere is a usage error before any work is done: cheap beside the analysis, and a typo
 /// should not wait for it.
-Result<std::vector<Diagnostic>> check_fits(const Parsed& parsed, const std::vector<std::size_t>& chosen, const Described& described) {
+Result<std::vector<Diagnostic>> check_fits(Library& library, const std::vector<std::size_t>& chosen, const Described& described, SourceNames& sources) {
     FitBook fits;
+    std::vector<std::size_t> asking, position;
     for (std::size_t i = 0; i < chosen.size(); ++i) {
-        const Requests& requests = described.requests[described.of_kernel[i]];
-        const bool asks = !requests.arguments.empty() || !requests.data.empty() || !requests.policy.trips.empty() || !requests.policy.taken.empty() || !requests.cases.list.empty() ||
-                          !requests.params.empty();
-        if (!asks) continue;
-        const KernelPlace& place = parsed.places[chosen[i]];
-        KernelCode code = analyse_kernel(*place.module, place.entry);
-        if (auto wrong = name_parameters(requests, code.facts)) return tl::unexpected(*wrong);
-        if (requests.cases.list.empty()) fits.record(parsed.names[chosen[i]].demangled, requests, make_subject(code, requests), code.facts.loops);
-        for (const Case& one : requests.cases.list) fits.record(parsed.names[chosen[i]].demangled, requests, make_subject(code, requests, &one), code.facts.loops);
-        if (const auto missing = missing_argument(code.facts, requests.arguments, requests.cases)) return tl::unexpected(*missing);
+        if (!asks_for_something(described.requests[described.of_kernel[i]])) continue;
+        asking.push_back(chosen[i]);
+        position.push_back(i);
     }
+    std::optional<Diagnostic> wrong;
+    library.each(asking, 1, [&](std::size_t at, const KernelPlace& place, unsigned) {
+        if (wrong) return;
+        const Requests& requests = described.requests[described.of_kernel[position[at]]];
+        const std::string& name = library.names()[asking[at]].demangled;
+        KernelCode code = analyse_kernel(*place.module, place.entry);
+        sources.apply(*place.input, code.facts);
+        wrong = name_parameters(requests, code.facts);
+        if (wrong) return;
+        if (requests.cases.list.empty()) fits.record(name, requests, make_subject(code, requests));
+        for (const Case& one : requests.cases.list) fits.record(name, requests, make_subject(code, requests, &one));
+        std::vector<ArgumentRequest> common = requests.arguments;
+        Cases cases = requests.cases;
+        use_field_names(requests.fields, common);
+        for (Case& one : cases.list) use_field_names(requests.fields, one.arguments);
+        wrong = missing_argument(code.facts, common, cases);
+    }, [] {});
+    if (wrong) return tl::unexpected(*wrong);
     if (const auto misfit = fits.misfit()) return tl::unexpected(*misfit);
     return fits.notes();
 }
 
+/// Of a kernel among many only what its line says: see AnalyzeOptions::lines_only.
+void keep_line(KernelAnalysis& kernel) {
+    kernel.facts.accesses = {};
+    kernel.facts.loops = {};
+    kernel.facts.parameters = {};
+    kernel.parameter_values = {};
+    for (KernelResult& result : kernel.results) {
+        const bool any = std::any_of(result.configs.begin(), result.configs.end(), [](const ConfigResult& c) { return c.predicted && (c.recommended || c.is_current); });
+        std::vector<ConfigResult> kept;
+        for (ConfigResult& config : result.configs) {
+            if (!config.predicted || (any ? !config.recommended && !config.is_current : !kept.empty())) continue;
+            config.facts.reset();
+            config.predicted->time.total.parts = {};
+            if (config.predicted->power) config.predicted->power->energy.parts = {};
+            if (config.predicted->power) config.predicted->power->power.parts = {};
+            kept.push_back(std::move(config));
+        }
+        result.configs = std::move(kept);
+        GpuProfile board;
+        board.id = result.profile.id;
+        board.name = result.profile.name;
+        result.profile = std::move(board);
+        result.assumptions = {};
+        result.findings = {};
+        result.suppressed = {};
+        if (result.recommendation) result.recommendation->reasons = {};
+    }
+}
+
 /// All chosen kernels, on some threads; the first failure in their order is the one reported.
-Result<void> analyse_all(const Parsed& parsed, const std::vector<std::size_t>& chosen, const Plan& plan, const Described& described, const std::vector<Metadata>& metadata,
+Result<void> analyse_all(Library& library, const std::vector<std::size_t>& chosen, const Plan& plan, const Described& described, const std::vector<Metadata>& metadata,
                          const AnalyzeOptions& options, Analysis& analysis) {
-    auto notes = check_fits(parsed, chosen, described);
+    SourceNames sources;
+    auto notes = check_fits(library, chosen, described, sources);
     if (!notes) return tl::unexpected(notes.error());
-    const unsigned threads = std::max(1u, options.threads);
-    const unsigned outer = chosen.size() >= threads ? threads : 1, inner = outer > 1 ? 1 : threads;
     // The gate's figures must not depend on how many other kernels there are.
     const bool brief = chosen.size() > kManyKernels && !options.own_launch && !options.full_detail;
+    analysis.overview = brief && std::any_of(described.requests.begin(), described.requests.end(), [](const Requests& r) { return r.options.blocks.empty(); });
     std::vector<std::optional<Result<KernelAnalysis>>> results(chosen.size());
     std::mutex counting;
     std::size_t done = 0;
-    parallel_for(chosen.size(), outer, [&](std::size_t i) {
-        const KernelPlace& place = parsed.places[chosen[i]];
+    library.each(chosen, std::max(1u, options.threads), [&](std::size_t i, const KernelPlace& place, unsigned inner) {
         const Requests& requests = described.requests[described.of_kernel[i]];
         KernelCode code = analyse_kernel(*place.module, place.entry);
+        sources.apply(*place.input, code.facts);
         (void)name_parameters(requests, code.facts);   // checked above
         apply_metadata(metadata[i], code.facts);
         results[i] = analyse_on_boards(place, code, requests, plan.boards, options, inner, brief);
@@ -163,13 +154,16 @@ Result<void> analyse_all(const Parsed& parsed, const std::vector<std::size_t>& c
             options.on_progress(++done, chosen.size());
         }
         if (!*results[i]) return;
-        (*results[i])->calls = described.calls[i];
-        (*results[i])->input = place.input->path;
-        (*results[i])->metadata = metadata[i];
-    });
+        KernelAnalysis& kernel = **results[i];
+        kernel.calls = described.calls[i];
+        kernel.input = place.input->path;
+        kernel.metadata = metadata[i];
+        if (brief && options.lines_only && !options.variants) keep_line(kernel);
+    }, [&] { plan.boards.compiler->forget(); });
     for (auto& result : results) {
         if (!*result) return tl::unexpected(result->error());
         analysis.kernels.push_back(std::move(**result));
+        result.reset();
     }
     analysis.notes = described.notes;
     analysis.notes.insert(analysis.notes.end(), notes->begin(), notes->end());
@@ -189,28 +183,31 @@ Result<Analysis> analyze(const std::vector<Input>& inputs, const AnalyzeOptions&
     auto plan = plan_of(options);
     if (!plan) return tl::unexpected(plan.error());
     Analysis analysis;
-    const Parsed parsed = parse_inputs(inputs, analysis);
+    Library library(inputs, analysis);
     analysis.used["ptxas"] = plan->boards.compiler->version();
     for (const Input& input : inputs)
         for (const auto& [tool, version] : input.used) analysis.used[tool] = version;
-    if (parsed.places.empty()) {
+    if (library.names().empty()) {
         // Texts with errors speak for themselves; a sound input without a kernel is an input error of its own.
         if (analysis.errors > 0) return analysis;
         Diagnostic none = complain("FF0817", inputs.size() == 1 ? inputs.front().path : "", "there is no kernel to analyse", "a kernel is an .entry with a body; flipflop inspect shows what is there");
         return tl::unexpected(none);
     }
-    const auto chosen = select_kernels(parsed.names, options.launch.kernels);
+    const auto chosen = select_kernels(library.names(), options.launch.kernels);
     if (!chosen) {
-        Diagnostic error = chosen.error();
-        if (analysis.errors > 0) error.help += fmt::format("; {} error{} in the input may hide others: flipflop inspect", analysis.errors, analysis.errors == 1 ? "" : "s");
-        return tl::unexpected(error);
+        if (analysis.errors == 0 || chosen.error().id != "FF0701") return tl::unexpected(chosen.error());
+        // What the errors have hidden may well be it: they are the news.
+        analysis.notes.push_back(chosen.error());
+        analysis.notes.back().severity = Severity::warning;
+        analysis.notes.back().help += "; the errors above may hide others";
+        return analysis;
     }
-    auto described = describe(std::move(plan->requests), options, parsed.names, *chosen);
+    auto described = describe(std::move(plan->requests), options, library.names(), *chosen);
     if (!described) return tl::unexpected(described.error());
     std::vector<Metadata> metadata;
-    for (const std::size_t k : *chosen) metadata.push_back(metadata_of(*parsed.places[k].input, plan->table ? &*plan->table : nullptr, parsed.names[k].name));
+    for (const std::size_t k : *chosen) metadata.push_back(metadata_of(library.input_of(k), plan->table ? &*plan->table : nullptr, library.names()[k].name));
     add_metadata(*described, metadata);
-    if (auto done = analyse_all(parsed, *chosen, *plan, *described, metadata, options, analysis); !done) return tl::unexpected(with_table_help(done.error(), options));
+    if (auto done = analyse_all(library, *chosen, *plan, *described, metadata, options, analysis); !done) return tl::unexpected(with_table_help(done.error(), options));
     if (options.variants) analysis.variants = rank_variants(analysis.kernels, options.objective, plan->boards.paired);
     if (options.source_text) suppress(analysis, options.source_text);
     analysis.steps = summarise_steps(analysis.kernels);

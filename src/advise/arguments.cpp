@@ -36,13 +36,6 @@ std::uint64_t little_endian_bits(const Bytes& bytes) {
 
 bool is_float_type(const std::string& type) { return type.starts_with("f"); }
 
-std::uint32_t bytes_of_type(const std::string& type) {
-    static const std::map<std::string, std::uint32_t> known{{"u8", 1}, {"s8", 1}, {"b8", 1}, {"u16", 2}, {"s16", 2}, {"b16", 2},
-        {"u32", 4}, {"s32", 4}, {"b32", 4}, {"u64", 8}, {"s64", 8}, {"b64", 8}, {"f32", 4}, {"f64", 8}, {"ptr", 8}};
-    const auto found = known.find(type);
-    return found == known.end() ? 0 : found->second;
-}
-
 /// Whole numbers: decimal or 0x, with a sign; either reading of the top bit is allowed, as C does for int and unsigned.
 Encoded encode_integer(std::string_view digits, std::uint32_t bytes, const std::string& value) {
     const bool negative = digits.starts_with('-');
@@ -123,7 +116,7 @@ std::string bind_one(const KernelFacts& kernel, const ArgumentRequest& request, 
     ArgumentValue& value = bound.values[*found];
     const std::uint32_t offset = request.offset.value_or(0);
     const std::string type = request.offset ? request.field_type : p.kind == ParameterKind::pointer ? "ptr" : effective_type(p);
-    const std::uint32_t bytes = request.offset ? (type == "ptr" ? std::min(8u, p.bytes) : bytes_of_type(type)) : p.bytes;
+    const std::uint32_t bytes = request.offset ? (type == "ptr" ? std::min(8u, p.bytes) : bytes_of_field_type(type)) : p.bytes;
     if (std::uint64_t{offset} + bytes > p.bytes)
         return fmt::format("bytes {} to {} lie beyond parameter {} of {} bytes", offset, offset + bytes - 1, p.name, p.bytes);
     Bytes encoded;
@@ -165,7 +158,43 @@ std::string bind_one(const KernelFacts& kernel, const ArgumentRequest& request, 
 
 struct Default { Bytes bytes; std::string word, reason; };
 
-Default default_scalar(const std::string& type, std::uint32_t bytes, int guard_axis, const std::uint64_t (&extents)[3], const std::string& extent_words) {
+/// Does an index get multiplied by it: the length of a row, a pitch?
+bool is_stride(const std::vector<ParameterUse>& uses) {
+    return std::any_of(uses.begin(), uses.end(), [](const ParameterUse& u) { return u.what == "address stride"; });
+}
+
+/// What a row has at least: the extent of x where y tells rows, and how often loops run; with the words for it.
+struct RowLength { std::uint64_t elements{}; std::string words; };
+
+RowLength shortest_row(const KernelFacts& kernel, const std::uint64_t (&extents)[3], const BoundArguments& bound) {
+    RowLength row;
+    const auto take = [&](std::uint64_t elements, std::string words) {
+        if (elements > row.elements && elements <= 0x7fffffff) row = {elements, std::move(words)};
+    };
+    if (kernel.dimensions >= 2) take(extents[0], "the extent of x");
+    // What bounds a loop or divides an index is a row's length too, where it was given.
+    const auto counts_row = [](const std::vector<ParameterUse>& uses) {
+        return std::any_of(uses.begin(), uses.end(), [](const ParameterUse& u) { return u.what == "loop bound" || u.what == "divisor"; });
+    };
+    for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
+        const ParameterFacts& p = kernel.parameters[i];
+        const ArgumentValue& value = bound.values[i];
+        if (!value.given || value.bytes.size() < p.bytes) continue;
+        const std::string name = p.source_name.empty() ? p.name : p.source_name;
+        if (p.kind == ParameterKind::scalar && p.bytes <= 8 && !is_float_type(effective_type(p)) && counts_row(p.uses)) take(little_endian_bits(value.bytes), name);
+        for (const ParameterField& field : p.fields) {
+            const std::string type = without_dot(field.type);
+            const std::uint32_t bytes = bytes_of_field_type(type);
+            if (p.kind != ParameterKind::aggregate || bytes == 0 || is_float_type(type) || field.kind == ParameterKind::pointer || !counts_row(field.uses) || field.offset + bytes > p.bytes) continue;
+            if (!value.known.empty() && !value.known[field.offset]) continue;
+            take(little_endian_bits(Bytes(value.bytes.begin() + field.offset, value.bytes.begin() + field.offset + bytes)), fmt::format("{}+{}:{}", name, field.offset, type));
+        }
+    }
+    return row;
+}
+
+Default default_scalar(const std::string& type, std::uint32_t bytes, int guard_axis, const std::vector<ParameterUse>& uses, const RowLength& row, const std::uint64_t (&extents)[3],
+                       const std::string& extent_words) {
     if (type == "f32" || type == "f64") return {*encode_value("1", type, bytes), "1", "a float; its value seldom changes what is executed"};
     if (guard_axis >= 0 && guard_axis < 3) {
         std::uint64_t extent = extents[guard_axis];
@@ -173,23 +202,27 @@ Default default_scalar(const std::string& type, std::uint32_t bytes, int guard_a
         return {little_endian(extent, bytes), fmt::format("{}", extent),
                 fmt::format("compared with the global index in {}: taken as that axis' extent ({})", "xyz"[guard_axis], extent_words)};
     }
+    if (bytes >= 4 && is_stride(uses) && row.elements > kAssumedInteger)
+        return {little_endian(row.elements, bytes), fmt::format("{}", row.elements), fmt::format("rows lie that far apart, so it is at least {} ({}): taken as that", row.words, row.elements)};
     const std::uint64_t number = bytes == 1 ? 1 : kAssumedInteger;
     return {little_endian(number, bytes), fmt::format("{}", number), "an integer about which nothing is known"};
 }
 
-void assume_aggregate(const ParameterFacts& p, const std::uint64_t (&extents)[3], const std::string& extent_words, ArgumentValue& value, ParameterValue& words, std::vector<Assumption>& assumptions) {
+void assume_aggregate(const ParameterFacts& p, const std::vector<FieldName>& named, const RowLength& row, const std::uint64_t (&extents)[3], const std::string& extent_words, ArgumentValue& value,
+                      ParameterValue& words, std::vector<Assumption>& assumptions) {
     for (const ParameterField& field : p.fields) {
         const std::string type = without_dot(field.type);
-        const std::uint32_t bytes = bytes_of_type(type);
+        const std::uint32_t bytes = bytes_of_field_type(type);
         if (bytes == 0 || std::uint64_t{field.offset} + bytes > p.bytes) continue;   // wide reads stay unknown
         if (!value.known.empty() && value.known[field.offset]) continue;
         Default d = field.kind == ParameterKind::pointer
                         ? Default{little_endian(address_of_parameter(0x1000 + std::uint64_t{p.index} * 512 + field.offset / 8, bytes), bytes), "ptr", ""}
-                        : default_scalar(type, bytes, field.guard_axis, extents, extent_words);
+                        : default_scalar(type, bytes, field.guard_axis, field.uses, row, extents, extent_words);
         set_bytes(value, p.bytes, field.offset, d.bytes);
         words.value += fmt::format("{}+{}:{}={}", words.value.empty() ? "" : " ", field.offset, type, d.word);
+        const auto name = std::find_if(named.begin(), named.end(), [&](const FieldName& f) { return f.parameter == p.index && f.offset == field.offset; });
         if (field.kind != ParameterKind::pointer)
-            assumptions.push_back({fmt::format("{}+{}:{}", p.name, field.offset, type), d.word, d.reason, consequence_of(field.uses, field.guard_axis, is_float_type(type))});
+            assumptions.push_back({name != named.end() ? name->name : fmt::format("{}+{}:{}", p.source_name.empty() ? p.name : p.source_name, field.offset, type), d.word, d.reason, consequence_of(field.uses, field.guard_axis, is_float_type(type))});
     }
     if (value.bytes.empty()) value.bytes.assign(p.bytes, 0);
     if (value.known.empty()) value.known.assign(p.bytes, false);
@@ -215,7 +248,7 @@ Result<ArgumentRequest> parse_argument(const std::string& text, const char* opti
     const std::size_t colon = request.parameter.find(':', plus);
     if (colon == std::string::npos) return malformed(equals, "the field's type is missing");
     request.field_type = without_dot(request.parameter.substr(colon + 1));
-    if (bytes_of_type(request.field_type) == 0) return malformed(colon + 1, fmt::format("'{}' is not a type of a field (u8..u64, s8..s64, b8..b64, f32, f64, ptr)", request.field_type));
+    if (bytes_of_field_type(request.field_type) == 0) return malformed(colon + 1, fmt::format("'{}' is not a type of a field (u8..u64, s8..s64, b8..b64, f32, f64, ptr)", request.field_type));
     const std::string_view digits = std::string_view(request.parameter).substr(plus + 1, colon - plus - 1);
     const bool hex = digits.starts_with("0x");
     std::uint32_t offset{};
@@ -291,19 +324,20 @@ BoundArguments bind_arguments(const KernelFacts& kernel, const std::vector<Argum
     return bound;
 }
 
-void assume_the_rest(const KernelFacts& kernel, const std::uint64_t (&extents)[3], const std::string& extent_words, BoundArguments& bound) {
+void assume_the_rest(const KernelFacts& kernel, const std::uint64_t (&extents)[3], const std::string& extent_words, BoundArguments& bound, const std::vector<FieldName>& named) {
     bool pointers = false;
+    const RowLength row = shortest_row(kernel, extents, bound);
     for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
         const ParameterFacts& p = kernel.parameters[i];
         ArgumentValue& value = bound.values[i];
         if (p.kind == ParameterKind::aggregate) {
-            assume_aggregate(p, extents, extent_words, value, bound.words[i], bound.assumptions);
+            assume_aggregate(p, named, row, extents, extent_words, value, bound.words[i], bound.assumptions);
         } else if (value.bytes.empty() && p.kind == ParameterKind::pointer) {
             value.bytes = little_endian(address_of_parameter(i, p.bytes), p.bytes);
             bound.words[i].value = shown(value.bytes, "ptr", true);
             pointers = true;
         } else if (value.bytes.empty()) {
-            Default d = default_scalar(effective_type(p), p.bytes, p.guard_axis, extents, extent_words);
+            Default d = default_scalar(effective_type(p), p.bytes, p.guard_axis, p.uses, row, extents, extent_words);
             value.bytes = std::move(d.bytes);
             bound.words[i].value = d.word;
             bound.assumptions.push_back({p.source_name.empty() ? p.name : p.source_name, d.word, d.reason, consequence_of(p.uses, p.guard_axis, is_float_type(effective_type(p)))});
@@ -327,13 +361,55 @@ std::optional<std::uint64_t> given_extent(const KernelFacts& kernel, const Bound
             if (const auto found = extent(0, p.bytes)) return found;
         }
         for (const ParameterField& field : p.fields) {
-            const std::uint32_t bytes = bytes_of_type(without_dot(field.type));
+            const std::uint32_t bytes = bytes_of_field_type(without_dot(field.type));
             if (p.kind != ParameterKind::aggregate || field.guard_axis != axis || bytes == 0 || field.offset + bytes > p.bytes || is_float_type(without_dot(field.type))) continue;
             if (!value.known.empty() && !value.known[field.offset]) continue;
             if (const auto found = extent(field.offset, bytes)) return found;
         }
     }
     return std::nullopt;
+}
+
+void use_field_names(const std::vector<FieldName>& fields, std::vector<ArgumentRequest>& requests) {
+    for (ArgumentRequest& request : requests) {
+        const auto found = std::find_if(fields.begin(), fields.end(), [&](const FieldName& f) { return f.name == request.parameter; });
+        if (request.offset || found == fields.end()) continue;
+        request.parameter = fmt::format("{}", found->parameter);
+        request.offset = found->offset;
+        request.field_type = found->type;
+    }
+}
+
+namespace {
+
+/// The value of a field whose bytes are known; `given_only`: by the user.
+std::optional<Number> field_value(const ParameterFacts& p, const ArgumentValue& value, std::uint32_t offset, const std::string& type, bool given_only) {
+    const std::uint32_t bytes = bytes_of_field_type(type);
+    if (std::uint64_t{offset} + bytes > p.bytes || value.bytes.size() < p.bytes || (given_only && !value.given)) return std::nullopt;
+    for (std::uint32_t i = offset; i < offset + bytes; ++i)
+        if (!value.known.empty() && !value.known[i]) return std::nullopt;
+    const Bytes piece(value.bytes.begin() + offset, value.bytes.begin() + offset + bytes);
+    const std::uint64_t bits = little_endian_bits(piece);
+    if (type == "f32") return Number{static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))};
+    if (type == "f64") return Number{std::bit_cast<double>(bits)};
+    const unsigned unused = 64 - 8 * bytes;
+    if (type.starts_with('s')) return Number{static_cast<std::int64_t>(bits << unused) >> unused};
+    return Number{static_cast<std::int64_t>(bits)};
+}
+
+}  // namespace
+
+void add_field_names(const KernelFacts& kernel, const BoundArguments& bound, const std::vector<FieldName>& named, const Expression& expression, Names& names,
+                     bool given_only, bool whatever) {
+    const auto add = [&](const std::string& name, std::size_t parameter, std::uint32_t offset, const std::string& type) {
+        auto value = field_value(kernel.parameters[parameter], bound.values[parameter], offset, type, given_only);
+        if (value) names.insert_or_assign(name, *value);
+        else if (whatever) names.insert_or_assign(name, Number{std::int64_t{0}});
+    };
+    for (const Expression::Field& f : expression.fields())
+        if (const auto parameter = find_parameter(kernel, f.parameter)) add(f.name, *parameter, f.offset, f.type);
+    for (const FieldName& f : named)
+        if (f.parameter < kernel.parameters.size()) add(f.name, f.parameter, f.offset, f.type);
 }
 
 void add_argument_names(const KernelFacts& kernel, const BoundArguments& bound, Names& names, bool given_only, bool whatever) {

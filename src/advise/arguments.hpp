@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "advise/expression.hpp"
-#include "flipflop/analysis.hpp"
+#include "flipflop/advise.hpp"
 
 namespace flipflop::advise {
 
@@ -44,11 +44,19 @@ struct BoundArguments {
 [[nodiscard]] BoundArguments bind_arguments(const KernelFacts& kernel, const std::vector<ArgumentRequest>& requests);
 
 /// Fills what is not given: pointers distinct and aligned, integers compared with a global index that axis' extent,
-/// other integers 1024, floats 1. `extent_words` says where an extent comes from.
-void assume_the_rest(const KernelFacts& kernel, const std::uint64_t (&extents)[3], const std::string& extent_words, BoundArguments& bound);
+/// other integers 1024, floats 1; the length of a row at least what is known to lie in one. `extent_words` says where an
+/// extent comes from, `named` what fields are called.
+void assume_the_rest(const KernelFacts& kernel, const std::uint64_t (&extents)[3], const std::string& extent_words, BoundArguments& bound, const std::vector<FieldName>& named = {});
 
 /// The given value of the integer parameter that guards `axis`, if there is one: then it tells the extent.
 [[nodiscard]] std::optional<std::uint64_t> given_extent(const KernelFacts& kernel, const BoundArguments& bound, int axis);
+
+/// A request that calls a field by its name becomes one by place and type.
+void use_field_names(const std::vector<FieldName>& fields, std::vector<ArgumentRequest>& requests);
+
+/// The fields that the expression speaks of, by offset or by name, where their bytes are known; as add_argument_names.
+void add_field_names(const KernelFacts& kernel, const BoundArguments& bound, const std::vector<FieldName>& named, const Expression& expression, Names& names,
+                     bool given_only = false, bool whatever = false);
 
 /// Scalars by PTX name, short form and source name, for expressions.
 /// `given_only`: not the assumed ones; `whatever`: all scalars, known or not (for what a name could mean).

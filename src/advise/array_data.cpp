@@ -43,6 +43,13 @@ std::optional<std::string> header_value(const std::string& header, const std::st
     return value;
 }
 
+/// 'i', 'u', 'f' or 'b' of a .npy whose header parse_npy has accepted.
+char header_kind(const std::vector<std::uint8_t>& file) {
+    const std::string head(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(file.size(), 4096)));
+    const auto descr = header_value(head, "descr");
+    return descr && descr->size() > 1 ? (*descr)[1] : 'u';
+}
+
 /// Elements of a shape such as "(3,4)"; nothing when it is none or overflows.
 std::optional<std::uint64_t> count_of_shape(std::string_view shape) {
     if (shape.size() < 2 || shape.front() != '(' || shape.back() != ')') return std::nullopt;
@@ -108,6 +115,7 @@ Result<DataRequest> read_data(const std::string& text) {
     const std::uint64_t size = std::filesystem::is_regular_file(path, error) ? std::filesystem::file_size(path, error) : 0;
     std::ifstream file(path, std::ios::binary);
     if (error || !file || !std::filesystem::is_regular_file(path, error)) return tl::unexpected(complain("FF0721", "--data", fmt::format("cannot read '{}'", path)));
+    if (size == 0) return tl::unexpected(complain("FF0721", "--data", fmt::format("'{}' is empty, or no plain file: there is nothing to read", path)));
     if (size > kMostDataBytes) return tl::unexpected(complain("FF0721", "--data", fmt::format("'{}' holds {} bytes, more than the {} that are read", path, size, kMostDataBytes)));
     std::vector<std::uint8_t> bytes(size);
     file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
@@ -116,11 +124,15 @@ Result<DataRequest> read_data(const std::string& text) {
     if (size >= 6 && std::equal(std::begin(kMagic), std::end(kMagic), bytes.begin())) {
         auto data = parse_npy(bytes);
         if (!data) return tl::unexpected(complain("FF0722", "--data", fmt::format("'{}': {}", path, data.error())));
+        if (data->bytes.empty()) return tl::unexpected(complain("FF0722", "--data", fmt::format("'{}' holds no elements", path)));
+        const auto kind = header_kind(bytes);
+        request.element_type = fmt::format("{}{}", kind == 'f' ? 'f' : kind == 'i' ? 's' : 'u', 8 * data->element_bytes);
         request.data = std::move(*data);
         return request;
     }
     if (type.empty()) return tl::unexpected(complain("FF0722", "--data", fmt::format("'{}' is not a .npy file; raw bytes need their type", path), "write " + text + ":u32, or the type that it has"));
     request.data.element_bytes = element_bytes_of(type);
+    request.element_type = type.starts_with('.') ? type.substr(1) : type;
     if (size % request.data.element_bytes != 0)
         return tl::unexpected(complain("FF0722", "--data", fmt::format("'{}' holds {} bytes, no whole number of {} elements", path, size, type)));
     request.data.bytes = std::move(bytes);

@@ -16,6 +16,7 @@ inline constexpr std::uint64_t kMostDataBytes = std::uint64_t{1} << 30;
 struct DataRequest {
     std::string text, name;      ///< parameter (by any of its names) or .const/.global symbol
     ArrayData data;
+    std::string element_type;    ///< of the file: "f32", "s64"
 };
 
 /// FF0720 malformed, FF0721 unreadable or too large, FF0722 a .npy that is none or of a type that no kernel reads.

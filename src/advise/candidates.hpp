@@ -24,6 +24,9 @@ struct Obstacle {
 /// Why no launch of this kernel can have this block: hardware limits and the kernel's own bounds.
 [[nodiscard]] std::optional<Obstacle> block_obstacle(const KernelFacts& kernel, Dim3 block, bool ignore_bounds);
 
+/// Blocks of a cluster that every GPU with clusters takes (CUDA Programming Guide, "Thread Block Clusters").
+inline constexpr std::uint64_t kPortableCluster = 8;
+
 /// Clusters: compute capability, size, and the shape that the kernel demands.
 [[nodiscard]] std::optional<Obstacle> cluster_obstacle(const KernelFacts& kernel, std::optional<Dim3> cluster, const ComputeCapability& cc);
 

@@ -205,7 +205,7 @@ void apply_grid(const Case& chosen, GridRule& rule) {
     }
     if (keeps) return;
     const std::uint32_t extents[3]{shape->x, shape->y, shape->z};
-    for (std::size_t i = 0; i < 3; ++i) rule.axis[i] = {chosen.work ? AxisRule::Kind::work : AxisRule::Kind::fixed, extents[i], std::nullopt};
+    for (std::size_t i = 0; i < 3; ++i) rule.axis[i] = {chosen.work ? AxisRule::Kind::work : AxisRule::Kind::fixed, extents[i], 0, std::nullopt};
 }
 
 std::optional<Diagnostic> missing_argument(const KernelFacts& kernel, const std::vector<ArgumentRequest>& common, const Cases& cases) {

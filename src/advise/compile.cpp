@@ -106,4 +106,9 @@ Result<Resources> Compiler::resources(const KernelCode& code, const ptx::Module&
     return found ? refine(resources, *found) : resources;
 }
 
+void Compiler::forget() {
+    const std::lock_guard lock(mutex_);
+    reports_.clear();
+}
+
 }  // namespace flipflop::advise

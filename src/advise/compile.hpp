@@ -28,6 +28,9 @@ public:
     /// The kernel's resources on `gpu`. FF06nn when ptxas is required and fails.
     [[nodiscard]] Result<Resources> resources(const KernelCode& code, const ptx::Module& module, const GpuProfile& gpu);
 
+    /// Before modules go: what is known of them.
+    void forget();
+
     [[nodiscard]] const std::optional<std::string>& version() const { return version_; }   ///< of a ptxas that was found
     [[nodiscard]] const std::vector<Diagnostic>& notes() const { return notes_; }
 

@@ -82,6 +82,7 @@ Result<Described> describe(Requests command, const AnalyzeOptions& options, cons
             auto requests = read_requests(launch_of(file.kernels[e], options.launch));
             if (!requests) return tl::unexpected(requests.error());
             requests->params = file.kernels[e].params;
+            requests->fields = file.kernels[e].fields;
             requests->group = e + 1;
             index[e] = out.requests.size();
             out.requests.push_back(std::move(*requests));
@@ -106,6 +107,7 @@ void add_metadata(Described& described, const std::vector<Metadata>& metadata) {
         if (metadata[i].empty()) continue;
         Requests own = described.requests[described.of_kernel[i]];
         own.names = names_of(metadata[i]);
+        own.programs = own.names.contains("num_warps");
         if (!own.dynamic_smem && own.names.contains("shared"))
             if (auto bytes = Expression::parse("shared", "--dynamic-smem")) own.dynamic_smem = std::move(*bytes);
         described.of_kernel[i] = described.requests.size();
@@ -119,6 +121,12 @@ std::optional<Diagnostic> name_parameters(const Requests& requests, KernelFacts&
                          requests.options.origins);
     for (std::size_t i = 0; i < requests.params.size(); ++i)
         if (!requests.params[i].empty()) kernel.parameters[i].source_name = requests.params[i];
+    for (const FieldName& f : requests.fields) {
+        if (f.parameter >= kernel.parameters.size()) continue;   // more names than parameters: said above
+        const ParameterFacts& p = kernel.parameters[f.parameter];
+        if (std::uint64_t{f.offset} + bytes_of_field_type(f.type) > p.bytes)
+            return at_origin(complain_at("FF0765", "field", f.name, 1, fmt::format("'{}': bytes {} to {} lie beyond parameter {} of {} bytes", f.name, f.offset, f.offset + bytes_of_field_type(f.type) - 1, p.name, p.bytes)), requests.options.origins);
+    }
     return std::nullopt;
 }
 

@@ -11,6 +11,13 @@
 
 namespace flipflop::advise {
 
+std::uint32_t bytes_of_field_type(std::string_view type) {
+    static const std::map<std::string_view, std::uint32_t> known{{"u8", 1}, {"s8", 1}, {"b8", 1}, {"u16", 2}, {"s16", 2}, {"b16", 2},
+        {"u32", 4}, {"s32", 4}, {"b32", 4}, {"u64", 8}, {"s64", 8}, {"b64", 8}, {"f32", 4}, {"f64", 8}, {"ptr", 8}};
+    const auto found = known.find(type);
+    return found == known.end() ? 0 : found->second;
+}
+
 double real_of(const Number& number) {
     return std::holds_alternative<double>(number) ? std::get<double>(number) : static_cast<double>(std::get<std::int64_t>(number));
 }
@@ -120,6 +127,7 @@ private:
             ++end;
         const std::string word = text_.substr(at_, end - at_);
         at_ = end;
+        if (const std::size_t length = field_length()) return field(column, word, length);
         if (!accept("(")) {
             e_.nodes_.push_back({Op::name, 0, column, {}, word});
             return {};
@@ -136,6 +144,32 @@ private:
         if (unary ? arity != 1 : arity < 2)
             return failure(column, fmt::format("{} takes {}, not {}", word, unary ? "one argument" : "two arguments or more", arity));
         emit(op, arity, column);
+        return {};
+    }
+
+    /// How long the "+12:u32" here is, without blanks inside; 0 where there is none. (No other use of ':' is known.)
+    [[nodiscard]] std::size_t field_length() const {
+        std::size_t end = at_;
+        if (end >= text_.size() || text_[end] != '+') return 0;
+        for (++end; end < text_.size() && std::isalnum(static_cast<unsigned char>(text_[end]));) ++end;
+        if (end == at_ + 1 || end >= text_.size() || text_[end] != ':') return 0;
+        for (++end; end < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[end])) || text_[end] == '.');) ++end;
+        return end - at_;
+    }
+
+    Result<void> field(std::uint32_t column, const std::string& parameter, std::size_t length) {
+        const std::string place = text_.substr(at_, length);
+        const std::size_t colon = place.find(':');
+        Expression::Field f{parameter + place, parameter, place.substr(colon + 1), 0};
+        if (f.type.starts_with('.')) f.type.erase(0, 1);
+        if (bytes_of_field_type(f.type) == 0 || f.type == "ptr")
+            return failure(static_cast<std::uint32_t>(at_ + colon + 2), fmt::format("'{}' is not a type of a field with a value (u8..u64, s8..s64, b8..b64, f32, f64)", f.type));
+        const bool hex = place.starts_with("+0x");
+        const auto [end, error] = std::from_chars(place.data() + (hex ? 3 : 1), place.data() + colon, f.offset, hex ? 16 : 10);
+        if (error != std::errc{} || end != place.data() + colon || f.offset > (1U << 20)) return failure(static_cast<std::uint32_t>(at_ + 2), "the offset is not a number of bytes");
+        at_ += length;
+        e_.nodes_.push_back({Op::name, 0, column, {}, f.name});
+        e_.fields_.push_back(std::move(f));
         return {};
     }
 

@@ -6,7 +6,6 @@
 
 #include "complaints.hpp"
 #include "launches_file.hpp"
-#include "policy.hpp"
 
 namespace flipflop::advise {
 
@@ -18,7 +17,7 @@ FitBook::Entry& FitBook::entry(const std::string& option, const std::string& tex
     return e;
 }
 
-void FitBook::record(const std::string& name, const Requests& requests, const Subject& subject, const std::vector<LoopDescription>& loops) {
+void FitBook::record(const std::string& name, const Requests& requests, const Subject& subject) {
     const auto put = [&](Entry& e, const std::string& why) {
         if (!why.empty()) e.misfits.emplace_back(name, why);
     };
@@ -34,11 +33,9 @@ void FitBook::record(const std::string& name, const Requests& requests, const Su
         }
     for (std::size_t i = 0; i < requests.data.size(); ++i)
         put(entry("--data", requests.data[i].text, i < requests.options.file_data ? requests.group : 0, requests), subject.data_misfits[i]);
-    for (const auto& [location, trips] : requests.policy.trips) {
-        const bool there = std::any_of(loops.begin(), loops.end(), [&](const LoopDescription& l) { return names_loop(location, l); });
-        put(entry("--trips", location, 0, requests), there ? "" : fmt::format("no loop is at '{}'", location));
-    }
     std::size_t at = 0;
+    for (const auto& [location, trips] : requests.policy.trips) put(entry("--trips", location, 0, requests), subject.trips_misfits[at++]);
+    at = 0;
     for (const auto& [location, probability] : requests.policy.taken) put(entry("--taken", location, 0, requests), subject.taken_misfits[at++]);
 }
 

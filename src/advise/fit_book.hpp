@@ -14,7 +14,7 @@ namespace flipflop::advise {
 class FitBook {
 public:
     /// What of `requests` (and of the subject's case) fits the kernel `name`. `subject` was made from them.
-    void record(const std::string& name, const Requests& requests, const Subject& subject, const std::vector<LoopDescription>& loops);
+    void record(const std::string& name, const Requests& requests, const Subject& subject);
     /// The first request that fits nowhere: FF0711 (--arg), FF0723 (--data), FF0731 (--trips).
     [[nodiscard]] std::optional<Diagnostic> misfit() const;
     [[nodiscard]] std::vector<Diagnostic> notes() const;

@@ -1,6 +1,7 @@
 #include "gpu_result.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -236,14 +237,29 @@ const Candidate* first_ranked(const std::vector<Candidate>& candidates) {
 /// What a changed assumption could make the best: the kept ones and the baselines.
 std::vector<Dim3> shortlist_of(const std::vector<Candidate>& candidates, const Tried& tried) {
     std::vector<Dim3> blocks;
+    const bool safe = std::any_of(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.rank == 1u && c.safety.safe == std::optional(true); });
     for (const Candidate& c : candidates)
-        if (c.kept) blocks.push_back(c.trial->block);
+        if (c.kept && (!safe || c.safety.safe)) blocks.push_back(c.trial->block);   // what has no verdict is not the answer now, whatever is assumed
     if (tried.current) blocks.push_back(tried.trials[*tried.current].block);
     const auto& reference = tried.trials[tried.reference].facts;
     const auto& heuristic = tried.trials[tried.heuristic].facts;
     const bool alike = !reference || !heuristic || contradiction(*reference, *heuristic).reason.empty();
     if (alike) blocks.push_back(tried.trials[tried.heuristic].block);   // what does something else cannot be the answer
     return blocks;
+}
+
+/// A block of the short list that has a clear lead over the recommended one, and no verdict: the reader decides.
+std::string faster_unverified(const std::vector<Candidate>& candidates, const Candidate& best, const PairedError& error) {
+    constexpr double kNinety = 1.6448536269514722;
+    const Candidate* first = nullptr;
+    for (const Candidate& c : candidates) {
+        if (!c.kept || !c.predicted || c.safety.safe || c.suspect || c.point != best.point) continue;
+        if (!first || c.predicted->time.total.value < first->predicted->time.total.value) first = &c;
+    }
+    if (!first || !best.safety.safe) return {};
+    const double ratio = first->predicted->time.total.value / best.predicted->time.total.value;
+    if (ratio * std::exp(kNinety * error.time_log_sigma) >= 1) return {};
+    return fmt::format("{} would take {:.0f} % less time, but nothing proves that it computes the same: {}", words_of(first->trial->block), 100 * (1 - ratio), first->safety.reason);
 }
 
 void fill_configs(const Stage& stage, const ResultOptions& options, const Tried& tried, const std::vector<Candidate>& candidates,
@@ -266,6 +282,10 @@ Result<KernelResult> result_on_gpu(const Stage& stage, const ResultOptions& opti
     const Tried tried = try_all(stage, options);
     for (const Trial& trial : tried.trials)
         if (trial.broken) return tl::unexpected(*trial.broken);
+    // A rule that gives no block a grid is not about blocks: its argument is.
+    if (std::all_of(tried.trials.begin(), tried.trials.end(), [](const Trial& t) { return t.no_grid || (!t.launchable && t.obstacle.reason != "grid"); }))
+        for (const Trial& trial : tried.trials)
+            if (trial.no_grid) return tl::unexpected(*trial.no_grid);
     std::vector<Candidate> candidates = estimate_all(stage, tried, options);
     const bool needs_power = options.objective != Objective::time;
     for (const Candidate& c : candidates)
@@ -289,10 +309,13 @@ Result<KernelResult> result_on_gpu(const Stage& stage, const ResultOptions& opti
     const OperatingPoint& point = options.points[best ? best->point : 0];
     const Baseline heuristic = baseline_of(stage, tried.trials[tried.heuristic], point);
     const Baseline current = tried.current ? baseline_of(stage, tried.trials[*tried.current], point) : Baseline{};
-    Advice advice = recommend(stage, options, best, heuristic, current, result.assumptions);
+    const auto compared = static_cast<std::size_t>(std::count_if(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.predicted.has_value(); }));
+    Advice advice = recommend(stage, options, best, compared, heuristic, current, result.assumptions);
     result.recommendation = std::move(advice.recommendation);
     if (result.recommendation && !tried.named && best->trial->is_reference && only_block(candidates, *best))
         result.recommendation->caveats.push_back(fmt::format("no other block of the search does the same work: {}", levers_of(stage)));
+    if (result.recommendation && !tried.named)
+        if (std::string faster = faster_unverified(candidates, *best, stage.paired); !faster.empty()) result.recommendation->caveats.push_back(std::move(faster));
     if (result.recommendation && !options.brief) result.recommendation->sensitivity = sensitivities(stage, options, *best, shortlist_of(candidates, tried), requests, evaluator);
     result.no_recommendation = std::move(advice.none_because);
     if (question && question->predicted)

@@ -54,7 +54,7 @@ Result<GridRule> read_grid_rule(const LaunchOptions& options) {
         auto threads = Expression::parse(*options.work_expression[at], "--work");
         if (!threads) return tl::unexpected(threads.error());
         rule.assumed = false;
-        rule.axis[at] = {AxisRule::Kind::work, 1, std::move(*threads)};
+        rule.axis[at] = {AxisRule::Kind::work, 1, 0, std::move(*threads)};
     }
     for (int i = 0; i < 3; ++i) {
         const auto at = static_cast<std::size_t>(i);
@@ -83,9 +83,9 @@ Result<GridRule> read_grid_rule(const LaunchOptions& options) {
     return rule;
 }
 
-void set_work(GridRule& rule, Dim3 work) {
+void set_work(GridRule& rule, Dim3 work, const ProgramExtents& extents) {
     rule.work = work;
-    for (std::size_t i = 0; i < 3; ++i) rule.axis[i] = {AxisRule::Kind::work, axes_of(work)[i], std::nullopt};
+    for (std::size_t i = 0; i < 3; ++i) rule.axis[i] = {AxisRule::Kind::work, axes_of(work)[i], extents.known() ? extents.axis[i].value_or(1) : 0, std::nullopt};
 }
 
 Dim3 default_work(int dimensions) {
@@ -112,7 +112,7 @@ Result<GridAnswer> grid_of(const GridRule& rule, Dim3 block, std::optional<Dim3>
         switch (axis.kind) {
             case AxisRule::Kind::fixed: grid[i] = axis.number; break;
             case AxisRule::Kind::work:
-                grid[i] = (axis.number + threads[i] - 1) / threads[i];
+                grid[i] = axis.per_block > 0 ? (axis.number + axis.per_block - 1) / axis.per_block : (axis.number + threads[i] - 1) / threads[i];
                 grid[i] = (grid[i] + together[i] - 1) / together[i] * together[i];   // the host code must round up to whole clusters
                 break;
             case AxisRule::Kind::expression: {

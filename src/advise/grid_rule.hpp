@@ -6,6 +6,7 @@
 #include <string>
 
 #include "advise/expression.hpp"
+#include "advise/program_extent.hpp"
 #include "flipflop/advise.hpp"
 
 namespace flipflop::advise {
@@ -16,6 +17,7 @@ inline constexpr std::uint64_t kMostBlocks[3]{0x7fffffff, 65535, 65535};
 struct AxisRule {
     enum class Kind : std::uint8_t { fixed, work, expression } kind{Kind::fixed};
     std::uint64_t number{1};                 ///< blocks, or threads wanted
+    std::uint64_t per_block{};               ///< of work: what a block covers whatever its threads; 0: one a thread
     std::optional<Expression> expression;    ///< of the blocks; for `work` of the threads, over the arguments: they settle `number`
 };
 
@@ -29,8 +31,8 @@ struct GridRule {
 /// limit, FF0741 for an expression that is none. Without any rule `assumed` is set and the axes wait for set_work.
 [[nodiscard]] Result<GridRule> read_grid_rule(const LaunchOptions& options);
 
-/// Gives an assumed rule its work.
-void set_work(GridRule& rule, Dim3 work);
+/// Gives an assumed rule its work. `extents`: what a block covers by itself, where that is known on every axis.
+void set_work(GridRule& rule, Dim3 work, const ProgramExtents& extents = {});
 
 /// 2^20 threads in 1-D, 1024^2 in 2-D, 128^3 in 3-D.
 [[nodiscard]] Dim3 default_work(int dimensions);

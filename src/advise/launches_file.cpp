@@ -1,6 +1,7 @@
 // launches.toml: what --arg, --work, --grid and the like say, per kernel, in a file beside the code. Every text that is
 // looked at later (expressions, arguments, data) keeps its place, so that a complaint about it names line and column.
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -236,6 +237,50 @@ void read_cases(const toml::table& table, const Source& source, LaunchOptions& l
     });
 }
 
+/// fields = {nx = "16:u32"}: OFFSET:TYPE as --arg writes it behind the '+'.
+void read_fields(const toml::node& node, std::size_t parameter, const std::string& of, const Source& source, KernelLaunches& entry) {
+    for (const auto& [key, member] : table_of(node, "fields", "fields = {nx = \"16:u32\", ny = \"20:u32\"}")) {
+        const auto place = member.value_exact<std::string>();
+        const toml::source_position at = place ? inside(member) : toml_reader::place(member);
+        const std::size_t colon = place ? place->find(':') : std::string::npos;
+        if (colon == std::string::npos) { throw Wrong{at, "a field is OFFSET:TYPE in quotes", "nx = \"16:u32\": the u32 at byte 16, as flipflop inspect lists it"}; }
+        FieldName field{parameter, of + "." + std::string(key.str()), 0, place->substr(colon + 1)};
+        const char* const first = place->data() + (place->starts_with('+') ? 1 : 0);
+        const auto [end, error] = std::from_chars(first, place->data() + colon, field.offset);
+        if (error != std::errc{} || end != place->data() + colon || field.offset > (1U << 20)) { throw Wrong{at, fmt::format("'{}' is not a number of bytes", place->substr(0, colon)), {}}; }
+        if (advise::bytes_of_field_type(field.type) == 0 || field.type == "ptr") {
+            throw Wrong{{at.line, at.column + static_cast<std::uint32_t>(colon) + 1}, fmt::format("'{}' is not a type of a field (u8..u64, s8..s64, b8..b64, f32, f64)", field.type), {}};
+        }
+        for (const char c : key.str()) {
+            if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_') { throw Wrong{key.source().begin, fmt::format("'{}' is no name of a field: letters, digits and '_'", key.str()), {}}; }
+        }
+        entry.launch.origins.push_back(source.origin("field", field.name, key.source().begin));
+        entry.fields.push_back(std::move(field));
+    }
+}
+
+/// A list of names; a struct's may be a table with the names of its fields.
+void read_params(const toml::node& node, const Source& source, KernelLaunches& entry) {
+    const toml::array* const list = node.as_array();
+    if (list == nullptr) { throw Wrong{place(node), "'params' is a list of names", "params = [\"x\", \"y\", \"n\"]"}; }
+    for (const toml::node& item : *list) {
+        if (const toml::table* const table = item.as_table()) {
+            only_known_keys(*table, "in a parameter", {"name", "fields"});
+            const toml::node* const name = table->get("name");
+            if (name == nullptr) { throw Wrong{place(item), "a parameter has no name", "{name = \"grid\", fields = {nx = \"16:u32\"}}"}; }
+            entry.params.push_back(text_of(*name, "name"));
+            if (const auto* fields = table->get("fields")) { read_fields(*fields, entry.params.size() - 1, entry.params.back(), source, entry); }
+        } else {
+            entry.params.push_back(text_of(item, "params"));
+        }
+    }
+    entry.launch.origins.push_back(source.origin("params", "", place(node)));
+    for (std::size_t i = 0; i < entry.params.size(); ++i) {
+        const auto first = entry.params.begin(), here = first + static_cast<std::ptrdiff_t>(i);
+        if (!here->empty() && std::find(first, here, *here) != here) { throw Wrong{place(*list->get(i)), fmt::format("there are two parameters '{}'", *here), {}}; }
+    }
+}
+
 KernelLaunches entry_of(const toml::table& table, const Source& source) {
     only_known_keys(table, "in [[kernel]]",
                     {"match", "params", "block", "grid", "work", "grid_x", "grid_y", "grid_z", "current", "current_grid", "dynamic_smem", "carveout", "cluster",
@@ -248,17 +293,7 @@ KernelLaunches entry_of(const toml::table& table, const Source& source) {
     if (match == nullptr) { throw Wrong{at, "an entry names no kernel", "match = \"saxpy\": a glob, =EXACT, /REGEX/ or #ID, as --kernel takes it"}; }
     entry.match = pattern_of(*match);
     launch.origins.push_back(source.origin("match", entry.match, inside(*match)));
-    if (const auto* node = table.get("params")) {
-        if (!node->is_array()) { throw Wrong{place(*node), "'params' is a list of names", "params = [\"x\", \"y\", \"n\"]"}; }
-        entry.params = texts_of(*node, "params");
-        launch.origins.push_back(source.origin("params", "", place(*node)));
-        for (std::size_t i = 0; i < entry.params.size(); ++i) {
-            const auto first = entry.params.begin(), here = first + static_cast<std::ptrdiff_t>(i);
-            if (!here->empty() && std::find(first, here, *here) != here) {
-                throw Wrong{place(*node->as_array()->get(i)), fmt::format("there are two parameters '{}'", *here), {}};
-            }
-        }
-    }
+    if (const auto* node = table.get("params")) { read_params(*node, source, entry); }
     if (const auto* node = table.get("block")) { launch.blocks = blocks_of(*node); }
     read_grid(table, source, launch);
     if (const auto* node = table.get("current")) { launch.current = shape_of(*node, "current"); }

@@ -80,8 +80,9 @@ Result<BranchPolicy> read_policy(const LaunchOptions& options) {
     return policy;
 }
 
-bool names_loop(const std::string& location, const LoopDescription& loop) {
+bool names_loop(const std::string& location, const LoopDescription& loop, const std::string& module) {
     if (location == loop.id || location == fmt::format("ptx:{}", loop.ptx_line)) return true;
+    if (const std::string in_ptx = fmt::format("{}:{}", module, loop.ptx_line); !module.empty() && (in_ptx == location || in_ptx.ends_with("/" + location))) return true;
     if (!loop.source) return false;
     const std::string full = fmt::format("{}:{}", loop.source->file, loop.source->line);
     return full == location || full.ends_with("/" + location);

@@ -17,6 +17,6 @@ namespace flipflop::advise {
 [[nodiscard]] Result<BranchPolicy> read_policy(const LaunchOptions& options);
 
 /// Does `location` name this loop: its id, "ptx:LINE", or "file:line" by the file's name or a tail of its path?
-[[nodiscard]] bool names_loop(const std::string& location, const LoopDescription& loop);
+[[nodiscard]] bool names_loop(const std::string& location, const LoopDescription& loop, const std::string& module);
 
 }  // namespace flipflop::advise

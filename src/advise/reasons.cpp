@@ -62,8 +62,11 @@ std::string per_request(const KernelFacts& kernel, const LaunchFacts& from, cons
     return fmt::format("{} a request {} -> {}", what, short_number(*a), short_number(*b));
 }
 
-std::string total_words(const char* what, double from, double to, double unit, const char* unit_name) {
-    return fmt::format("{} {} -> {}{}", what, short_number(from / unit), short_number(to / unit), unit_name);
+/// Totals in the unit that the larger one asks for: "113 -> 70.3 million".
+std::string total_words(const char* what, double from, double to) {
+    const double most = std::max(std::abs(from), std::abs(to));
+    const double unit = most >= 1e9 ? 1e9 : most >= 1e6 ? 1e6 : most >= 1e4 ? 1e3 : 1;
+    return fmt::format("{} {} -> {}{}", what, short_number(from / unit), short_number(to / unit), unit == 1e9 ? " billion" : unit == 1e6 ? " million" : unit == 1e3 ? " thousand" : "");
 }
 
 /// One demand: how to set it to the baseline's, and how to say it.
@@ -79,7 +82,7 @@ std::string sector_words(const KernelFacts& k, const LaunchFacts& from, const La
     std::string words = per_request(k, from, to, stores ? "store sectors" : "load sectors", is, &AccessFacts::sectors_per_request);
     if (!words.empty()) return words;
     const auto member = stores ? &PhaseFacts::global_store_sectors : &PhaseFacts::global_load_sectors;
-    return total_words(stores ? "store sectors of the grid" : "load sectors of the grid", total_of(from, member), total_of(to, member), 1e3, " thousand");
+    return total_words(stores ? "store sectors of the grid" : "load sectors of the grid", total_of(from, member), total_of(to, member));
 }
 
 std::vector<Demand> demands() {
@@ -97,14 +100,14 @@ std::vector<Demand> demands() {
              const auto is = [](const AccessDescription& d) { return d.space == MemorySpace::shared; };
              std::string words = per_request(k, a, b, "shared-memory passes", is, &AccessFacts::wavefronts_per_request);
              if (!words.empty()) return words;
-             return total_words("shared-memory passes", total_of(a, &PhaseFacts::shared_wavefronts), total_of(b, &PhaseFacts::shared_wavefronts), 1e3, " thousand");
+             return total_words("shared-memory passes", total_of(a, &PhaseFacts::shared_wavefronts), total_of(b, &PhaseFacts::shared_wavefronts));
          }},
         {[](LaunchFacts& f, const LaunchFacts& o) {
              for (auto member : {&PhaseFacts::atomic_sectors, &PhaseFacts::atomic_serial_max, &PhaseFacts::local_sectors}) take_total(f, o, member);
          },
          [](const KernelFacts&, const LaunchFacts& a, const LaunchFacts& b) {
              return total_words("atomic and local sectors", total_of(a, &PhaseFacts::atomic_sectors) + total_of(a, &PhaseFacts::local_sectors),
-                                total_of(b, &PhaseFacts::atomic_sectors) + total_of(b, &PhaseFacts::local_sectors), 1e3, " thousand");
+                                total_of(b, &PhaseFacts::atomic_sectors) + total_of(b, &PhaseFacts::local_sectors));
          }},
         {[](LaunchFacts& f, const LaunchFacts& o) {
              const double mine = executions_of(f), theirs = executions_of(o);
@@ -116,7 +119,7 @@ std::vector<Demand> demands() {
              f.thread_ops = o.thread_ops;
          },
          [](const KernelFacts&, const LaunchFacts& a, const LaunchFacts& b) {
-             return total_words("warp instructions", executions_of(a), executions_of(b), 1e6, " million");
+             return total_words("warp instructions", executions_of(a), executions_of(b));
          }},
         {[](LaunchFacts& f, const LaunchFacts& o) {
              const double share = f.blocks > 0 ? o.blocks / f.blocks : 1;   // a footprint of the block, per block of this grid
@@ -125,9 +128,9 @@ std::vector<Demand> demands() {
                  if (*sectors) **sectors *= share;
          },
          [](const KernelFacts&, const LaunchFacts& a, const LaunchFacts& b) {
-             if (!a.footprint.block_sectors || !b.footprint.block_sectors) return std::string("bytes that blocks read, which are not known of both");
-             const auto bytes = [](const LaunchFacts& f) { return *f.footprint.block_sectors * 32 * f.blocks; };
-             return total_words("bytes that blocks read, each counting its own", bytes(a), bytes(b), 1e6, " MB");
+             if (!a.footprint.block_sectors || !b.footprint.block_sectors) return std::string("bytes read by the blocks, which are not known of both");
+             const auto megabytes = [](const LaunchFacts& f) { return *f.footprint.block_sectors * 32 * f.blocks / 1e6; };
+             return fmt::format("bytes read, summed over the blocks, {} -> {} MB", short_number(megabytes(a)), short_number(megabytes(b)));
          }},
     };
 }

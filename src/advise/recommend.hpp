@@ -19,15 +19,15 @@ struct Advice {
 
 [[nodiscard]] Gain gain_over(const Dim3& other, const Prediction& recommended, const Prediction& baseline, bool same, const PairedError& error);
 
-/// "high", "medium" or "low" and why.
+/// "high", "medium" or "low" and why. `compared`: how many candidates there were.
 struct Confidence { std::string level, reason; };
-[[nodiscard]] Confidence confidence_in(const Stage& stage, const Candidate& recommended, const std::vector<Assumption>& assumptions);
+[[nodiscard]] Confidence confidence_in(const Stage& stage, const Candidate& recommended, std::size_t compared, const std::vector<Assumption>& assumptions);
 
 /// What remains to be changed where the block is not: in words, for the end of a sentence.
 [[nodiscard]] std::string levers_of(const Stage& stage);
 
-/// `best`: the first of the ranking, or null.
-[[nodiscard]] Advice recommend(const Stage& stage, const ResultOptions& options, const Candidate* best, const Baseline& heuristic,
+/// `best`: the first of the ranking, or null; `compared`: how many there were.
+[[nodiscard]] Advice recommend(const Stage& stage, const ResultOptions& options, const Candidate* best, std::size_t compared, const Baseline& heuristic,
                                const Baseline& current, const std::vector<Assumption>& assumptions);
 
 /// The answer at a low and a high end of every assumption that could change it, over the blocks in `shortlist`.

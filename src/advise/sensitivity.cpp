@@ -72,13 +72,14 @@ std::optional<std::pair<Variant, Variant>> ends_of(const Assumption& assumption,
         return std::pair(Variant{words_of(low), {}, low, {}}, Variant{words_of(high), {}, high, {}});
     }
     const std::size_t plus = assumption.name.find('+');
-    const auto index = find_parameter(kernel, assumption.name.substr(0, plus));
-    if (!index || (plus == std::string::npos && kernel.parameters[*index].guard_axis >= 0)) return std::nullopt;   // guards go with the work
+    const bool named = std::any_of(subject.fields.begin(), subject.fields.end(), [&](const FieldName& f) { return f.name == assumption.name; });
+    const auto index = named ? std::nullopt : find_parameter(kernel, assumption.name.substr(0, plus));
+    if ((!index && !named) || (index && plus == std::string::npos && kernel.parameters[*index].guard_axis >= 0)) return std::nullopt;   // guards go with the work
     long long value{};
     const auto [end, error] = std::from_chars(assumption.value.data(), assumption.value.data() + assumption.value.size(), value);
     if (error != std::errc{} || end != assumption.value.data() + assumption.value.size() || value < 4) return std::nullopt;
     const auto variant = [&](long long v) -> std::optional<Variant> {
-        auto request = parse_argument(fmt::format("{}{}={}", *index, plus == std::string::npos ? "" : assumption.name.substr(plus), v));
+        auto request = parse_argument(named ? fmt::format("{}={}", assumption.name, v) : fmt::format("{}{}={}", *index, plus == std::string::npos ? "" : assumption.name.substr(plus), v));
         if (!request) return std::nullopt;
         request->level = ArgumentLevel::variation;
         return Variant{fmt::format("{}", v), {*request}, {}, {}};
@@ -89,7 +90,7 @@ std::optional<std::pair<Variant, Variant>> ends_of(const Assumption& assumption,
 }
 
 std::string effect_words(const Sensitivity& s, Dim3 now) {
-    const auto times = s.time_us_low && s.time_us_high ? fmt::format(" ({:.3g} to {:.3g} us)", *s.time_us_low, *s.time_us_high) : std::string();
+    const auto times = s.time_us_low && s.time_us_high ? fmt::format(" ({:.3g} to {:.3g} µs)", *s.time_us_low, *s.time_us_high) : std::string();
     if (!s.changes_answer) return fmt::format("{} stays best{}", words_of(now), times);
     std::string text;
     if (s.best_low && !(*s.best_low == now)) text = fmt::format("{} is best at {}", words_of(*s.best_low), s.low);

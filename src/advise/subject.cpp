@@ -7,9 +7,11 @@
 
 #include "candidates.hpp"
 #include "complaints.hpp"
+#include "data_reads.hpp"
 #include "launches_file.hpp"
 #include "passes/source_lines.hpp"
 #include "policy.hpp"
+#include "program_extent.hpp"
 
 namespace flipflop::advise {
 
@@ -32,7 +34,8 @@ Result<void> check_blocks(const LaunchOptions& options) {
 }
 
 /// The work of an assumed rule: a given argument that guards an axis tells its extent; else the contract's default.
-Dim3 assumed_work(const KernelCode& code, const BoundArguments& arguments, std::vector<Assumption>& assumptions) {
+/// `programs`: of a kernel whose blocks are programs, what each covers; else null.
+Dim3 assumed_work(const KernelCode& code, const BoundArguments& arguments, const ProgramExtents* programs, std::vector<Assumption>& assumptions) {
     const Dim3 standard = default_work(code.facts.dimensions);
     std::uint32_t extent[3]{standard.x, standard.y, standard.z};
     std::string from;
@@ -44,7 +47,13 @@ Dim3 assumed_work(const KernelCode& code, const BoundArguments& arguments, std::
     const Dim3 work{extent[0], extent[1], extent[2]};
     // Told on every axis: not for certain, but another value would speak against what was given.
     const bool told = std::count(from.begin(), from.end(), ',') + 1 == std::clamp(code.facts.dimensions, 1, 3) && !from.empty();
-    assumptions.push_back({"work", fmt::format("{} threads", words_of(work)),
+    const bool covers = programs && programs->covers(code.facts.dimensions);
+    if (covers)
+        assumptions.push_back({"elements of a program", programs->words(), "what its code multiplies the program's id by; the grid is the work over that", std::nullopt});
+    else if (programs)
+        assumptions.push_back({kProgramsAssumption, "as many as a thread each would need", "how many elements a program covers does not show in its code, and no grid was given: --grid-x EXPR, with --variant-table FILE.csv for what was compiled in",
+                               "time, energy, waves and which variant is best"});
+    assumptions.push_back({"work", fmt::format("{} {}", words_of(work), covers ? "elements" : "threads"),
                            from.empty() ? fmt::format("no grid, work or guard argument was given{}", code.facts.reads_grid_size ? "; the code reads the grid's size: where it steps over its data with the grid, give --grid or --grid-x 'gpu.sms * blocks_per_sm'" : "") : fmt::format("the argument compared with the global index ({}) tells it", from),
                            told ? std::nullopt : std::optional<std::string>("time, energy, waves and which block is best")});
     return work;
@@ -67,8 +76,9 @@ void bind_data(const KernelCode& code, const Requests& requests, Subject& subjec
     for (const DataRequest& request : requests.data) {
         std::string why;
         if (const auto index = find_parameter(code.facts, request.name)) {
-            if (code.facts.parameters[*index].kind == ParameterKind::pointer) subject.parameter_data[static_cast<std::uint32_t>(*index)] = request.data;
-            else why = fmt::format("parameter '{}' is no pointer", request.name);
+            if (code.facts.parameters[*index].kind == ParameterKind::pointer) why = data_misfit(code, static_cast<std::uint32_t>(*index), request);
+            if (why.empty() && code.facts.parameters[*index].kind == ParameterKind::pointer) subject.parameter_data[static_cast<std::uint32_t>(*index)] = request.data;
+            else if (why.empty()) why = fmt::format("parameter '{}' is no pointer", request.name);
         } else {
             const auto& symbols = code.functions.front().ir.module->symbols;
             const bool found = std::any_of(symbols.begin(), symbols.end(), [&](const ptx::Symbol& s) {
@@ -136,22 +146,24 @@ Result<Requests> read_all(const LaunchOptions& options) {
 
 /// The work of a rule that leaves it to an expression over the arguments. Only given ones count: an assumed one would make
 /// the whole launch an assumption, quietly.
-std::optional<Diagnostic> settle_work(const KernelCode& code, const BoundArguments& arguments, const Names& variant, GridRule& rule) {
-    Names given = variant;
+std::optional<Diagnostic> settle_work(const KernelCode& code, const BoundArguments& arguments, const Requests& requests, GridRule& rule) {
+    Names given = requests.names;
     add_argument_names(code.facts, arguments, given, /*given_only=*/true);
     std::uint32_t extent[3]{1, 1, 1};
     bool any = false;
     for (std::size_t i = 0; i < 3; ++i) {
         AxisRule& axis = rule.axis[i];
         if (axis.kind == AxisRule::Kind::work && axis.expression) {
+            add_field_names(code.facts, arguments, requests.fields, *axis.expression, given, /*given_only=*/true);
             const auto threads = axis.expression->evaluate_count(given, 1);
             if (!threads) {
                 Diagnostic error = threads.error();
                 if (error.id == "FF0742") {
                     Names all;
                     add_argument_names(code.facts, arguments, all, /*given_only=*/false, /*whatever=*/true);
+                    add_field_names(code.facts, arguments, requests.fields, *axis.expression, all, /*given_only=*/false, /*whatever=*/true);
                     const auto name = std::find_if(all.begin(), all.end(), [&](const auto& n) { return error.message.find("'" + n.first + "'") != std::string::npos; });
-                    if (name != all.end()) error.help = fmt::format("{} is a parameter, and no value is given for it: --arg {}=VALUE", name->first, name->first);
+                    if (name != all.end()) error.help = fmt::format("{} is {}, and no value is given for it: --arg {}=VALUE", name->first, name->first.find_first_of(".+") == std::string::npos ? "a parameter" : "a field of one", name->first);
                 }
                 return error;
             }
@@ -179,13 +191,21 @@ Subject make_subject(const KernelCode& code, const Requests& requests, const Cas
     std::vector<ArgumentRequest> all = requests.arguments;
     if (chosen) all.insert(all.end(), chosen->arguments.begin(), chosen->arguments.end());
     all.insert(all.end(), extra.begin(), extra.end());
+    use_field_names(requests.fields, all);
+    subject.fields = requests.fields;
     subject.chosen = chosen;
     subject.arguments = bind_arguments(code.facts, all);
     subject.policy = requests.policy;
     // A place given as file:line is turned into the loop's id, which is what the evaluator goes by.
-    for (const auto& [location, trips] : requests.policy.trips)
-        for (const LoopDescription& loop : code.facts.loops)
-            if (names_loop(location, loop)) subject.policy.trips[loop.id] = trips;
+    for (const auto& [location, trips] : requests.policy.trips) {
+        bool found = false;
+        for (const LoopDescription& loop : code.facts.loops) {
+            if (!names_loop(location, loop, code.facts.module)) continue;
+            subject.policy.trips[loop.id] = trips;
+            found = true;
+        }
+        subject.trips_misfits.push_back(found ? "" : fmt::format("no loop is at '{}'", location));
+    }
     subject.rule = requests.rule;
     subject.dynamic_smem = requests.dynamic_smem;
     subject.cluster = options.cluster ? options.cluster : code.facts.bounds.cluster;
@@ -193,17 +213,21 @@ Subject make_subject(const KernelCode& code, const Requests& requests, const Cas
     subject.reference_given = options.current.has_value();
     subject.reference_basis = subject.reference_given ? "given" : code.facts.bounds.required_block ? "required" : "assumed";
     if (chosen) apply_grid(*chosen, subject.rule);
-    if (auto broken = settle_work(code, subject.arguments, requests.names, subject.rule)) subject.broken = at_origin(std::move(*broken), options.origins);
+    if (auto broken = settle_work(code, subject.arguments, requests, subject.rule)) subject.broken = at_origin(std::move(*broken), options.origins);
     if (subject.rule.assumed || work) {
-        const Dim3 threads = work ? *work : assumed_work(code, subject.arguments, subject.assumptions);
-        set_work(subject.rule, threads);
+        const ProgramExtents extents = requests.programs && subject.rule.assumed ? program_extents(code) : ProgramExtents{};
+        const Dim3 threads = work ? *work : assumed_work(code, subject.arguments, requests.programs ? &extents : nullptr, subject.assumptions);
+        set_work(subject.rule, threads, extents);
     }
     std::uint64_t extents[3]{1, 1, 1};
     extents_of(subject.rule, subject.reference, extents);
-    assume_the_rest(code.facts, extents, subject.rule.work ? words_of(*subject.rule.work) + " threads" : "grid x block of the reference", subject.arguments);
+    assume_the_rest(code.facts, extents, subject.rule.work ? words_of(*subject.rule.work) + " threads" : "grid x block of the reference", subject.arguments, requests.fields);
     subject.assumptions.insert(subject.assumptions.end(), subject.arguments.assumptions.begin(), subject.arguments.assumptions.end());
     subject.names = requests.names;
     add_argument_names(code.facts, subject.arguments, subject.names);
+    for (const AxisRule& axis : subject.rule.axis)
+        if (axis.expression) add_field_names(code.facts, subject.arguments, requests.fields, *axis.expression, subject.names);
+    if (subject.dynamic_smem) add_field_names(code.facts, subject.arguments, requests.fields, *subject.dynamic_smem, subject.names);
     bind_data(code, requests, subject);
     fit_branches(code, requests, subject);
     return subject;

@@ -28,6 +28,8 @@ struct Requests {
     Cases cases;
     LaunchOptions options;
     std::vector<std::string> params;         ///< source names of the parameters, by position
+    std::vector<FieldName> fields;           ///< what fields of structs are called
+    bool programs{};                         ///< Triton's: a block is a program, which covers elements by itself
     Names names;                             ///< a variant's parameters, for expressions
     std::size_t group{};                     ///< 0: the command line alone; else the entry of the launches file, plus one
 };
@@ -43,6 +45,7 @@ struct Subject {
     std::optional<Expression> dynamic_smem;
     std::optional<Dim3> cluster;
     Names names;                             ///< named arguments
+    std::vector<FieldName> fields;           ///< as Requests::fields
     Dim3 reference;                          ///< --current, else the assumed reference block
     bool reference_given{};
     std::string reference_basis;             ///< given | assumed | required
@@ -50,7 +53,8 @@ struct Subject {
     std::vector<std::string> data_misfits;   ///< by data request: why it does not apply here; empty = it does
     const Case* chosen{};                    ///< the case that it is of, or null
     std::optional<Diagnostic> broken;        ///< an expression for the work without an answer: a usage error
-    std::vector<std::string> taken_misfits;  ///< the same by place of --taken, in the order of the policy
+    std::vector<std::string> trips_misfits;  ///< the same by place of --trips, in the order of the policy
+    std::vector<std::string> taken_misfits;  ///< by place of --taken
 };
 
 /// One kernel's subject in a case. `extra` are more arguments (a sensitivity), behind the others. `work` overrides the work.

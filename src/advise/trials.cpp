@@ -34,6 +34,17 @@ Result<std::uint64_t> dynamic_bytes(const Stage& stage, Dim3 block) {
     return subject.dynamic_smem->evaluate_count(names, 0);
 }
 
+/// Of a block that no launch can have: what it would take, as far as that is known. A rule without an answer leaves no grid.
+void describe_unlaunchable(const Stage& stage, Trial& trial, std::optional<Dim3> own_grid) {
+    const Subject& subject = stage.facts->subject();
+    trial.occupancy = occupancy(stage.gpu->cc, occupancy_input(stage, trial.block, 0));
+    trial.grid = own_grid.value_or(Dim3{0, 0, 0});
+    if (own_grid) return;
+    Names names = names_for(stage, trial.block, 0);
+    names.erase("blocks_per_sm");
+    if (const auto answer = grid_of(subject.rule, trial.block, subject.cluster, names); answer && answer->grid) trial.grid = *answer->grid;
+}
+
 void refuse(Trial& trial, std::string reason, std::string words) {
     trial.launchable = false;
     if (trial.obstacle.reason.empty()) trial.obstacle = {std::move(reason), std::move(words)};
@@ -52,12 +63,16 @@ void settle(const Stage& stage, Trial& trial, std::optional<Dim3> own_grid, bool
             const auto found = grid_of(subject.rule, trial.block, subject.cluster, names_for(stage, trial.block, std::max(1u, trial.occupancy.active_blocks_per_sm)));
             if (!found) {
                 // No whole block of work left (FF0744) is a block that cannot be; no answer at all is a wrong expression.
-                if (found.error().id != "FF0744") trial.broken = found.error();
+                (found.error().id == "FF0744" ? trial.no_grid : trial.broken) = found.error();
+                trial.grid = {0, 0, 0};
                 return refuse(trial, "grid", found.error().file + ": " + found.error().message);
             }
             answer = *found;
         }
-        if (!answer.grid) return refuse(trial, "grid", answer.why_not);
+        if (!answer.grid) {
+            trial.grid = {0, 0, 0};
+            return refuse(trial, "grid", answer.why_not);
+        }
         trial.grid = *answer.grid;
         if (!open || round == 1) break;
         std::uint64_t settled = 0;
@@ -98,7 +113,10 @@ Trial try_block(const Stage& stage, Dim3 block, std::optional<Dim3> own_grid, bo
     if (!stage.code.compatible) refuse(trial, "architecture", stage.code.why_not);
     if (const auto o = block_obstacle(kernel, block, stage.options.ignore_launch_bounds)) {
         refuse(trial, o->reason, o->words);
-        if (o->reason == "block_size" || !always_facts) return trial;
+        if (o->reason == "block_size" || !always_facts) {
+            describe_unlaunchable(stage, trial, own_grid);
+            return trial;
+        }
     }
     if (const auto o = cluster_obstacle(kernel, stage.facts->subject().cluster, stage.gpu->cc)) refuse(trial, o->reason, o->words);
     const auto bytes = dynamic_bytes(stage, block);

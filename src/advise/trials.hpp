@@ -36,6 +36,7 @@ struct Trial {
     std::shared_ptr<const LaunchFacts> facts;            ///< empty when the grid is not known
     std::shared_ptr<const LaunchFacts> taken, not_taken; ///< the two policies, when branches depend on data
     bool is_current{}, is_heuristic{}, is_reference{};
+    std::optional<Diagnostic> no_grid;       ///< an expression that leaves this block no grid (less than one block)
     std::optional<Diagnostic> broken;        ///< an expression without an answer: the whole run is a usage error
 };
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "complaints.hpp"
+#include "program_extent.hpp"
 #include "ranking.hpp"
 #include "toml_reader.hpp"
 
@@ -38,6 +39,35 @@ Diagnostic at_line(const VariantTable& table, std::uint32_t line, std::string te
     d.at = {line, line > 0 ? 1u : 0u};
     d.source_line = std::move(text);
     return d;
+}
+
+/// What is wrong with a line's quotes, or empty: one that never ends, or text around a quoted cell.
+std::string quote_trouble(std::string_view line) {
+    bool quoted = false, closed = false, blank = true;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        const char c = line[i];
+        if (quoted && c == '"' && i + 1 < line.size() && line[i + 1] == '"') ++i;
+        else if (c == '"' && !quoted && (!blank || closed)) return "a quote stands inside a cell";
+        else if (c == '"') {
+            closed = quoted;
+            quoted = !quoted;
+        } else if (!quoted && c == ',') closed = false, blank = true;
+        else if (!quoted && c != ' ' && c != '\t' && c != '\r') {
+            if (closed) return "text follows a quoted cell";
+            blank = false;
+        }
+    }
+    return quoted ? "a quote is never closed" : "";
+}
+
+/// What is wrong with a header's names, or empty.
+std::string header_trouble(const std::vector<std::string>& columns) {
+    if (columns.size() < 2) return "the header needs a column that names the variant, and its parameters";
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+        if (columns[i].empty()) return fmt::format("column {} has no name", i + 1);
+        if (std::find(columns.begin(), columns.begin() + static_cast<std::ptrdiff_t>(i), columns[i]) != columns.begin() + static_cast<std::ptrdiff_t>(i)) return fmt::format("there are two columns '{}'", columns[i]);
+    }
+    return {};
 }
 
 Scored scored_of(const VariantLine& line) {
@@ -113,15 +143,21 @@ Result<VariantTable> read_variant_table(const std::string& path) {
         const std::string line = text->substr(begin, end - begin);
         begin = end + 1;
         ++number;
-        if (line.find_first_not_of(" \t\r,") == std::string::npos) continue;
+        if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+        if (line.find('\0') != std::string::npos) return tl::unexpected(at_line(table, number, {}, "this is not text"));
+        if (const std::string trouble = quote_trouble(line); !trouble.empty()) return tl::unexpected(at_line(table, number, line, trouble, "one line a variant; a quote inside a quoted cell is written twice"));
         std::vector<std::string> cells = cells_of(line);
         if (table.columns.empty()) {
-            if (cells.size() < 2) return tl::unexpected(at_line(table, number, line, "the header needs a column that names the variant, and its parameters", "such as variant,BLOCK_M,BLOCK_N"));
+            if (cells.front().starts_with("\xEF\xBB\xBF")) cells.front().erase(0, 3);
+            if (const std::string trouble = header_trouble(cells); !trouble.empty()) return tl::unexpected(at_line(table, number, line, trouble, "such as variant,BLOCK_M,BLOCK_N"));
             table.columns = std::move(cells);
             continue;
         }
         if (cells.size() != table.columns.size())
             return tl::unexpected(at_line(table, number, line, fmt::format("{} cells under {} columns", cells.size(), table.columns.size())));
+        if (cells.front().empty()) return tl::unexpected(at_line(table, number, line, "the row names no variant"));
+        for (const auto& row : table.rows)
+            if (row.front() == cells.front()) return tl::unexpected(at_line(table, number, line, fmt::format("there are two rows for '{}'", cells.front())));
         table.rows.push_back(std::move(cells));
     }
     if (table.rows.empty()) return tl::unexpected(at_line(table, 0, "", "the variant table has no rows"));
@@ -203,6 +239,13 @@ std::vector<VariantRanking> rank_variants(const std::vector<KernelAnalysis>& ker
             ranking.objective = to_string(objective);
             ranking.parameters = differing(kernels, members);
             for (const std::size_t k : members) ranking.lines.push_back(line_of(kernels[k].results[r], k));
+            const auto guesses = [&](std::size_t k) {
+                const auto& all = kernels[k].results[r].assumptions;
+                return std::any_of(all.begin(), all.end(), [](const Assumption& a) { return a.name == kProgramsAssumption; });
+            };
+            if (std::any_of(members.begin(), members.end(), guesses))
+                ranking.note = "No grid was given, and the code does not show how many elements a program covers: every variant is given one program for as many elements as it has threads, "
+                               "whatever its tile. Give --grid-x EXPR (and --variant-table FILE.csv for what was compiled in), or trust this order little.";
             order(ranking, objective, paired[std::min(gpu, paired.size() - 1)]);
             rankings.push_back(std::move(ranking));
         }

@@ -67,6 +67,7 @@ int run(const AnalyzeArguments& arguments) {
                                      arguments.inputs, complaints, code);
     if (!opened) { return code; }
     AnalyzeOptions options = opened->options;
+    options.lines_only = !options.full_detail && std::all_of(opened->plan.begin(), opened->plan.end(), [](const Destination& d) { return d.format == Format::text; });
     Progress progress("kernels");
     options.on_progress = [&](std::size_t done, std::size_t all) { progress(done, all); };
     const Result<Analysis> analysis = analyze(opened->inputs, options);
@@ -93,7 +94,7 @@ void add_analyze_command(CLI::App& app, CommandResult& result) {
     add_output_options(*command, arguments->output, "text, json, csv, markdown, html, sarif or github");
     command->add_option("--top", arguments->top, "rows of the kept table")->type_name("N")->group("Output");
     command->add_option("--markdown-limit", arguments->markdown_limit, "most bytes of a Markdown report: 900000 for a step summary (default), 64000 for a comment")
-        ->type_name("N")->group("Output");
+        ->check(CLI::Range(std::size_t{1000}, std::size_t{1} << 30))->type_name("N")->group("Output");
     command->add_flag("--all", arguments->all, "every launchable configuration")->group("Output");
     command->add_flag("--findings", arguments->findings, "every finding")->group("Output");
     command->add_flag("--strict", arguments->strict, "warnings and unknown instructions count as errors (exit 3)")->group("Output");

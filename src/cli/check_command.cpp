@@ -128,13 +128,15 @@ int run(CheckArguments& arguments, const CLI::App& command) {
     gate::CheckReport report = gate::check(base ? &*base : nullptr, head, *policy, check_options(arguments, *policy));
     report.yearly = gate::yearly_of(report, *policy);
     complaints.say(report.warnings);
+    const bool unknown = std::any_of(analysis->kernels.begin(), analysis->kernels.end(), [](const KernelAnalysis& k) { return k.facts.mix.unknown_share > 0; });
+    const int inputs = exit_code(complaints, arguments.strict, unknown);
+    if (inputs != kDone) { report.incomplete = complaints.errors() > 0 ? "not everything could be read" : "--strict counts warnings and unknown instructions as errors"; }
     for (const Destination& destination : *plan) {
         const Result<void> written = write_report(destination, [&](const TextSink& sink) { write_format(report, head, *policy, arguments, destination, sink); });
         if (!written) { return stop(written.error(), kUsageError); }
     }
     complaints.finish();
-    const bool unknown = std::any_of(analysis->kernels.begin(), analysis->kernels.end(), [](const KernelAnalysis& k) { return k.facts.mix.unknown_share > 0; });
-    if (const int inputs = exit_code(complaints, arguments.strict, unknown); inputs != kDone) { return inputs; }
+    if (inputs != kDone) { return inputs; }
     const bool never = arguments.exit_zero || arguments.fail_on == "never" || (arguments.fail_on.empty() && policy->fail_on == "never");
     return report.fail && !never ? kGateFailed : kDone;
 }

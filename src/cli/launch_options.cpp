@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include <CLI/CLI.hpp>
@@ -82,6 +84,18 @@ Result<void> check_grid_rules(const LaunchArguments& a) {
     return {};
 }
 
+/// Read only where a source is compiled; a name that leads nowhere is a mistake anyhow.
+Result<void> check_compile_commands(const std::string& path) {
+    if (path.empty()) { return {}; }
+    std::error_code ignored;
+    const std::filesystem::path file = std::filesystem::is_directory(path, ignored) ? std::filesystem::path(path) / "compile_commands.json" : std::filesystem::path(path);
+    std::ifstream in(file);
+    char first = '\0';
+    if (std::filesystem::is_directory(file, ignored) || !in.is_open()) { return tl::unexpected(usage("FF0786", "--compile-commands", fmt::format("'{}' cannot be read", file.string()))); }
+    if (!(in >> first) || first != '[') { return tl::unexpected(usage("FF0786", "--compile-commands", fmt::format("'{}' is not a list of compile commands", file.string()))); }
+    return {};
+}
+
 Result<void> check_positive(const std::vector<double>& values, const char* option) {
     for (const double value : values) {
         if (!std::isfinite(value) || value <= 0) { return tl::unexpected(usage("FF0771", option, fmt::format("{} is not a positive number", value))); }
@@ -117,7 +131,7 @@ void add_launch_options(CLI::App& command, LaunchArguments& a) {
 
     one("--grid", a.grid, "fixed grid", "X[,Y[,Z]]", launch);
     one("--work", a.work, "threads wanted, numbers or expressions over arguments: every candidate's grid is ceil(work / block)", "X[,Y[,Z]]", launch);
-    one("--grid-x", a.grid_x, "grid rule: block.x, work.x, gpu.sms, blocks_per_sm, arguments, ceil, min, max", "EXPR", launch);
+    one("--grid-x", a.grid_x, "grid rule: block.x, work.x, gpu.sms, blocks_per_sm, arguments, fields (p+16:u32), ceil, min, max; a persistent grid is 'gpu.sms*blocks_per_sm'", "EXPR", launch);
     one("--grid-y", a.grid_y, "the same for y", "EXPR", launch);
     one("--grid-z", a.grid_z, "the same for z", "EXPR", launch);
     one("--current", a.current, "the block in use today: reference for gains and for what is safe", "X[,Y[,Z]]", launch);
@@ -134,7 +148,7 @@ void add_launch_options(CLI::App& command, LaunchArguments& a) {
     one("--sweep", a.sweep, "problem sizes as a series, PARAM=FROM:TO:xFACTOR or :+STEP", "PARAM=...", launch);
     command.add_flag("--variants", a.variants, "the inputs are variants of one computation (a Triton cache): rank them against each other")->group(launch);
     one("--variant-table", a.variant_table, "what the variants were compiled with: a column that names them, then their parameters", "FILE.csv", launch);
-    list("--arg", a.args, "a parameter's value, by index, PTX name, param_N or source name; PARAM+OFFSET:TYPE=VALUE in a struct", "PARAM=VALUE", data);
+    list("--arg", a.args, "a parameter's value, by index, PTX name, param_N or source name; PARAM+OFFSET:TYPE=VALUE in a struct; inspect lists them", "PARAM=VALUE", data);
     list("--data", a.data, "contents of an array that decides addresses (.npy or raw)", "NAME=FILE[:TYPE]", data);
     list("--trips", a.trips, "trips of a loop that depends on data, by file:line or loop id", "LOC=N", data);
     list("--taken", a.taken, "probability of a branch that depends on data", "LOC=P", data);
@@ -199,6 +213,7 @@ Result<AnalyzeOptions> to_analyze_options(const LaunchArguments& a) {
         set_dim(a.current, "--current", launch.current),
         set_dim(a.current_grid, "--current-grid", launch.current_grid),
         set_dim(a.cluster, "--cluster", launch.cluster),
+        check_compile_commands(a.source.compile_commands),
         check_positive(a.clocks, "--clock"),
         check_positive(a.power_limits, "--power-limit"),
     };

@@ -226,7 +226,7 @@ void add_occupancy_command(CLI::App& app, CommandResult& result) {
     auto* command = app.add_subcommand("occupancy", "resident blocks and warps of a launch, what limits them, and the nearest cliffs");
     command->add_option("--gpu", options->gpu, "board by name, alias or profile file")->type_name("NAME");
     command->add_option("--cc", options->capability, "compute capability, such as 8.0")->type_name("X.Y");
-    command->add_option("--regs", options->in.registers_per_thread, "registers a thread")->type_name("N")->required();
+    command->add_option("--regs", options->in.registers_per_thread, "registers a thread, 0 to 255")->check(CLI::Range(0U, 255U))->type_name("N")->required();
     command->add_option("--block", options->block, "threads a block")->type_name("X[,Y[,Z]]")->required();
     const CLI::Range bytes(std::int64_t{0}, std::int64_t{1} << 40);
     command->add_option("--smem", options->static_shared, "static shared memory")->check(bytes)->type_name("BYTES");

@@ -10,6 +10,7 @@
 
 #include "flipflop/gate.hpp"
 #include "flipflop/passes.hpp"
+#include "gpu/json_position.hpp"
 
 namespace flipflop::gate {
 namespace {
@@ -47,7 +48,7 @@ std::uint32_t conflict_line(std::string_view text) {
 }
 
 /// What a document says where it is not as it should be; the first one counts.
-struct Wrong { std::string message; };
+struct Wrong { std::string message, pointer{}; };
 
 const Json& member(const Json& object, const char* key) {
     const auto found = object.find(key);
@@ -138,7 +139,16 @@ Snapshot snapshot_of(const Json& document) {
     }
     const Json& kernels = member(document, "kernels");
     if (!kernels.is_array()) { throw Wrong{"\"kernels\" is no list"}; }
-    for (const Json& kernel : kernels) { snapshot.kernels.push_back(record_of(kernel)); }
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+        const auto wrong_here = [&](std::string message) { return Wrong{std::move(message), fmt::format("/kernels/{}", i)}; };
+        try {
+            snapshot.kernels.push_back(record_of(kernels[i]));
+        } catch (const Wrong& wrong) {
+            throw wrong_here(wrong.message);
+        } catch (const Json::exception&) {
+            throw wrong_here("a value is not of the kind it should be");
+        }
+    }
     return snapshot;
 }
 
@@ -167,9 +177,10 @@ Result<Snapshot> parse_baseline(std::string_view text, const std::string& name) 
         snapshot.origin = name;
         return snapshot;
     } catch (const Wrong& wrong) {
-        return tl::unexpected(bad(name, 0, "the baseline is damaged: " + wrong.message));
+        const std::uint32_t line = wrong.pointer.empty() ? 1 : profile::position_of(text, profile::offset_of(text, wrong.pointer)).line;
+        return tl::unexpected(bad(name, line, "the baseline is damaged: " + wrong.message));
     } catch (const Json::exception&) {
-        return tl::unexpected(bad(name, 0, "the baseline is damaged: a value is not of the kind it should be"));
+        return tl::unexpected(bad(name, 1, "the baseline is damaged: a value is not of the kind it should be"));
     }
 }
 

@@ -109,7 +109,7 @@ void measure(const KernelAnalysis& kernel, const KernelResult& result, KernelRec
     }
     const ConfigResult& own = *record.own;
     record.block = own.block;
-    record.grid = own.grid;
+    record.grid = own.grid.x > 0 ? own.grid : Dim3{};   // what cannot be launched may have none
     record.launchable = own.launchable;
     record.why_not = own.why_not;
     record.metric(Metric::shared_bytes) = static_cast<double>(resources.static_shared_bytes + own.dynamic_shared_bytes);

@@ -33,7 +33,9 @@ std::optional<SourceLine> source_of(const ptx::Module& module, const ptx::Instru
 }
 
 std::vector<std::string> place_names(const ptx::Module& module, const ptx::Instruction& instruction) {
-    std::vector<std::string> names{"ptx:" + std::to_string(instruction.line)};
+    const std::string ptx_line = ":" + std::to_string(instruction.line);
+    std::vector<std::string> names{"ptx" + ptx_line, module.name + ptx_line};
+    if (const auto slash = module.name.find_last_of('/'); slash != std::string::npos) names.push_back(module.name.substr(slash + 1) + ptx_line);
     std::uint32_t at = instruction.location;
     for (int steps = 0; at != 0 && at <= module.locations.size() && steps < 1000; ++steps) {
         if (const auto line = line_of(module, at)) {

@@ -17,7 +17,7 @@ namespace flipflop {
 /// Where the function stands: the first `.loc` of its body, followed to the outermost caller.
 [[nodiscard]] std::optional<SourceLine> source_of(const ptx::Module& module, const ptx::Function& function);
 
-/// What a person may call an instruction by: "ptx:LINE", and "file:line" of every line it was inlined through, with the
+/// What a person may call an instruction by: "ptx:LINE", "module.ptx:LINE", and "file:line" of every line it was inlined through, with the
 /// path as the compiler wrote it and without folders.
 [[nodiscard]] std::vector<std::string> place_names(const ptx::Module& module, const ptx::Instruction& instruction);
 

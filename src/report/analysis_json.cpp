@@ -83,6 +83,7 @@ void write_recommendation(JsonWriter& json, const std::optional<Recommendation>&
     json.member("safe", r.safe);
     json.member_or_null("confidence", r.confidence);
     json.member_or_null("confidence_reason", r.confidence_reason);
+    json.member("keep_current", r.over_current ? std::optional(r.keep_current) : std::nullopt);
     json.key("gain_over");
     json.begin_object();
     write_gain(json, "occupancy_heuristic", r.over_heuristic);

@@ -51,7 +51,7 @@ std::string headline_sentence(const KernelResult& result, const ConfigResult& co
     const auto costly = std::max_element(result.findings.begin(), result.findings.end(),
                                          [](const Finding& a, const Finding& b) { return a.cost_us.value_or(0) < b.cost_us.value_or(0); });
     if (costly != result.findings.end() && costly->cost_us.value_or(0) > kNewsShare * time.total.value) {
-        sentence += fmt::format(" Costliest: {} ({}).", printable(costly->message), time_text(*costly->cost_us));
+        sentence += fmt::format(" Costliest: {}, costs {}.", printable(costly->message), time_text(*costly->cost_us));
     }
     return sentence;
 }

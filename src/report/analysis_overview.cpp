@@ -115,7 +115,12 @@ std::string overview_text(const Analysis& analysis, const TextStyle& style) {
     out += fmt::format("  total of one launch each: {}", time_text(total_us));
     if (with_energy > 0) { out += fmt::format(", {}{}", energy_text(total_mj), with_energy < predicted ? fmt::format(" ({} of {} known)", with_energy, predicted) : ""); }
     if (predicted < lines.size()) { out += fmt::format("; {} of {} not predicted", lines.size() - predicted, lines.size()); }
-    return out + "\n";
+    out += "\n";
+    if (analysis.overview) {
+        out += wrap("  The figures are an overview's: a launch that takes long to follow is sampled with a tenth of the effort that a kernel gets alone, and what other assumptions would change is not tried.",
+                    style.width, 2) + "\n";
+    }
+    return out;
 }
 
 std::string boards_text(const KernelAnalysis& kernel, const TextStyle& style) {

@@ -1,6 +1,9 @@
 // The text of `analyze`: one screen a kernel, worst news first (the elements and their order: see the golden test).
 #include <algorithm>
+#include <array>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -183,10 +186,18 @@ std::string named_table(const KernelResult& result, const TextStyle& style) {
     return "The blocks asked for, in that order\n" + table.text(2, style.color);
 }
 
+std::string_view rejection_words(std::string_view reason) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kWords{{{"required_block", "not the block that the code is fixed to"}, {"max_threads", "above its launch bound"},
+        {"registers", "too many registers"}, {"shared", "too much shared memory"}, {"barriers", "too many barriers"}, {"grid", "without a grid"}, {"cooperative", "not resident all at once"},
+        {"cluster", "against the cluster"}, {"architecture", "code that this GPU does not run"}, {"block_size", "beyond every GPU's block"}}};
+    const auto found = std::find_if(kWords.begin(), kWords.end(), [&](const auto& w) { return w.first == reason; });
+    return found == kWords.end() ? reason : found->second;
+}
+
 std::string rejected_text(const SearchSpace& space) {
     std::string text;
     for (const auto& [reason, count] : space.rejected_by) {
-        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, printable(reason));
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, printable(std::string(rejection_words(reason))));
     }
     return text;
 }
@@ -261,6 +272,12 @@ std::string recommendation_text(const KernelFacts& facts, const KernelResult& re
         if (r.power_limit_w) { sentence += fmt::format(" under {} W", significant(*r.power_limit_w, 4)); }
     }
     sentence += !r.safe ? ", unverified" : *r.safe ? ", safe" : ", UNSAFE";
+    if (r.keep_current && r.over_current) {
+        const bool same = r.over_current->block == r.block;
+        sentence = same ? fmt::format("Keep today's launch, {}: nothing is better for {}", dim_text(r.block), r.objective)
+                        : fmt::format("Keep today's launch, {}: no block is clearly better for {}. First by its figures: {} (grid {}){}", dim_text(r.over_current->block), r.objective,
+                                      dim_text(r.block), dim_text(r.grid), !r.safe ? ", unverified" : ", safe");
+    }
     std::string out = paint(wrap(sentence + ".", style.width, 2), r.safe == std::optional(true) ? Mark::good : Mark::warning, style.color) + "\n";
     std::string_view label = "against";
     const auto row = [&](const std::string& text) {

@@ -61,6 +61,7 @@ void write_variants(JsonWriter& json, const Analysis& analysis) {
         json.member("gpu", ranking.gpu);
         json.member_or_null("case", ranking.case_name);
         json.member("objective", ranking.objective);
+        json.member_or_null("note", ranking.note);
         json.strings("parameters", ranking.parameters);
         json.key("ranking");
         json.begin_array(true);
@@ -107,6 +108,7 @@ std::string variants_text(const Analysis& analysis, const TextStyle& style) {
             table.row(cells(ranking, line, analysis), line.rank == 1U ? Mark::strong : line.time_us ? Mark::plain : Mark::dim);
         }
         out += (out.empty() ? "" : "\n") + wrap(printable(title(ranking, analysis)), style.width, 2) + "\n" + table.text(2, style.color);
+        if (!ranking.note.empty()) { out += wrap("  " + printable(ranking.note), style.width, 2) + "\n"; }
         if (shown > 4 * static_cast<std::size_t>(style.top)) { out += fmt::format("  {} variants in all: --all\n", ranking.lines.size()); }
     }
     return out;
@@ -116,6 +118,7 @@ std::string variants_markdown(const Analysis& analysis) {
     std::string out;
     for (const VariantRanking& ranking : analysis.variants) {
         out += "## " + plain(title(ranking, analysis)) + "\n\n";
+        if (!ranking.note.empty()) { out += plain(ranking.note) + "\n\n"; }
         std::string ruler;
         for (const std::string& header : headers(ranking)) {
             out += "| " + plain(header) + " ";

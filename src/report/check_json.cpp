@@ -61,7 +61,8 @@ void write_json(const gate::CheckReport& check, const gate::Snapshot& head, cons
     report::write_tool(json);
     report::write_used(json, {{"ptxas", head.ptxas}});
     json.member_or_null("base", check.base_origin);
-    json.member("verdict", check.fail ? "fail" : "pass");
+    json.member("verdict", check.fail || !check.incomplete.empty() ? "fail" : "pass");
+    json.member_or_null("incomplete", check.incomplete);
     json.key("kernels");
     json.begin_array(true);
     for (const gate::KernelCheck& kernel : check.kernels) {

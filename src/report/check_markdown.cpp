@@ -62,7 +62,9 @@ std::string marker(const gate::CheckReport& report) {
 
 std::string markdown_report(const gate::CheckReport& report) {
     if (report.kernels.empty()) { return {}; }
-    std::string out = marker(report) + fmt::format("### flipflop: {}\n\n{}.\n", report.fail ? "**failed**" : "passed", nothing_changed(report) ? "Nothing changed" : counts_text(report));
+    std::string out = marker(report) + fmt::format("### flipflop: {}\n\n{}.\n", report.fail ? "**failed**" : !report.incomplete.empty() ? "**no pass**" : "passed",
+                                                  nothing_changed(report) ? "Nothing changed" : counts_text(report));
+    if (!report.incomplete.empty()) { out += "\n" + plain(report.incomplete) + ": see the messages of the run.\n"; }
     if (nothing_changed(report)) { return out; }
     const bool gpus = several_gpus(report);
     std::vector<const gate::KernelCheck*> open;

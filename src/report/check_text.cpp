@@ -182,8 +182,10 @@ std::string boards_text(const gate::CheckReport& report) {
 }  // namespace
 
 std::string text_report(const gate::CheckReport& report, const TextStyle& style) {
-    const std::string verdict = paint(report.fail ? "FAIL" : "pass", report.fail ? Mark::bad : Mark::good, style.color);
-    if (nothing_changed(report)) { return fmt::format("{}: {}, {}\n", verdict, boards_text(report), report.has_base ? "nothing changed" : "nothing to complain of"); }
+    const bool bad = report.fail || !report.incomplete.empty();
+    const std::string verdict = paint(report.fail ? "FAIL" : bad ? "NO PASS" : "pass", bad ? Mark::bad : Mark::good, style.color);
+    const std::string rest = report.incomplete.empty() ? "" : "; " + report.incomplete + " (see the messages)";
+    if (nothing_changed(report)) { return fmt::format("{}: {}, {}{}\n", verdict, boards_text(report), report.has_base ? "nothing changed" : "nothing to complain of", rest); }
     std::string out;
     const bool gpus = several_gpus(report);
     for (const gate::KernelCheck* kernel : worst_first(report)) {
@@ -194,7 +196,7 @@ std::string text_report(const gate::CheckReport& report, const TextStyle& style)
     for (const gate::Note& note : report.notes) { out += wrap("note: " + printable(note.message), style.width, 6) + "\n"; }
     if (!report.notes.empty()) { out += "\n"; }
     out += yearly_text(report, style);
-    return out + fmt::format("{}: {}: {}\n", verdict, boards_text(report), counts_text(report));
+    return out + fmt::format("{}: {}: {}{}\n", verdict, boards_text(report), counts_text(report), rest);
 }
 
 }  // namespace flipflop

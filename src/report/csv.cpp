@@ -15,7 +15,9 @@ constexpr std::string_view kHeader =
 std::string row(const KernelAnalysis& kernel, const KernelResult& result, const ConfigResult& config) {
     Row out;
     out.text(kernel.facts.name).text(kernel.facts.id).text(kernel.facts.module).text(result.gpu).text(result.case_name);
-    for (const Dim3& dim : {config.block, config.grid}) { out.number(dim.x).number(dim.y).number(dim.z); }
+    for (const Dim3& dim : {config.block, config.grid}) {
+        for (const std::uint32_t extent : {dim.x, dim.y, dim.z}) { out.number(extent > 0 ? std::optional<double>(extent) : std::nullopt); }
+    }
     out.number(static_cast<double>(config.dynamic_shared_bytes)).number(config.clock_mhz).number(config.power_limit_w);
     out.number(result.resources.registers_per_thread).truth(config.launchable);
     out.text(config.why_not.empty() && config.safe != std::optional(true) ? config.safe_reason : config.why_not).truth(config.safe);

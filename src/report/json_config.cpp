@@ -145,7 +145,8 @@ void write_config(JsonWriter& json, const ConfigResult& config) {
     const bool doubtful = config.launchable && config.safe != std::optional(true);
     json.begin_object(true);
     write_dim3(json, "block", config.block);
-    write_dim3(json, "grid", config.grid);
+    json.key("grid");
+    write_dim3_or_null(json, config.grid.x > 0 ? std::optional(config.grid) : std::nullopt);
     json.member("dynamic_shared_bytes", config.dynamic_shared_bytes);
     json.member("clock_mhz", clock);
     json.member("power_limit_w", config.power_limit_w);

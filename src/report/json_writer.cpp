@@ -31,6 +31,15 @@ std::size_t sequence_length(std::string_view text, std::size_t at) {
     return 0;
 }
 
+/// Characters of three bytes that reorder or hide what stands around them (Unicode's bidirectional controls and separators).
+std::uint32_t hidden_character(std::string_view text, std::size_t at, std::size_t length) {
+    if (length != 3) { return 0; }
+    const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[at + i])); };
+    const std::uint32_t code = ((byte(0) & 0x0FU) << 12U) | ((byte(1) & 0x3FU) << 6U) | (byte(2) & 0x3FU);
+    const bool hides = (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) || (code >= 0x2060 && code <= 0x2069) || code == 0xFEFF;
+    return hides ? code : 0;
+}
+
 void append_escaped(std::string& out, std::string_view text) {
     constexpr std::string_view hex = "0123456789abcdef";
     out += '"';
@@ -61,6 +70,9 @@ void append_escaped(std::string& out, std::string_view text) {
             out += "\\u00";
             out += hex[c1 >> 4U];
             out += hex[c1 & 15U];
+        } else if (const std::uint32_t code = hidden_character(text, i, length); code != 0) {
+            out += "\\u";
+            for (const unsigned shift : {12U, 8U, 4U, 0U}) { out += hex[(code >> shift) & 15U]; }
         } else if (c < 0x20 || c == 0x7F) {
             out += "\\u00";
             out += hex[c >> 4U];

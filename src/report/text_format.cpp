@@ -178,6 +178,7 @@ std::string change_text(double ratio, double low, double high, std::string_view 
 }
 
 std::string dim_text(const Dim3& dim) {
+    if (dim.x == 0) { return "none"; }   // of a block that its rule gives no grid
     if (dim.z != 1) { return fmt::format("{},{},{}", dim.x, dim.y, dim.z); }
     if (dim.y != 1) { return fmt::format("{},{}", dim.x, dim.y); }
     return std::to_string(dim.x);

@@ -101,6 +101,8 @@ TEST_CASE("loops are named by id, PTX line, or source place", "[advise][policy]"
     loop.id = "L3";
     loop.ptx_line = 41;
     loop.source = SourceLine{"src/kernels/k.cu", 12};
-    for (const char* name : {"L3", "ptx:41", "src/kernels/k.cu:12", "k.cu:12", "kernels/k.cu:12"}) CHECK(names_loop(name, loop));
-    for (const char* name : {"L4", "k.cu:13", "ernels/k.cu:12", "ptx:4"}) CHECK_FALSE(names_loop(name, loop));
+    for (const char* name : {"L3", "ptx:41", "src/kernels/k.cu:12", "k.cu:12", "kernels/k.cu:12"}) CHECK(names_loop(name, loop, ""));
+    for (const char* name : {"k.ptx:41", "folder/k.ptx:41"}) CHECK(names_loop(name, loop, "folder/k.ptx"));
+    CHECK_FALSE(names_loop("other.ptx:41", loop, "folder/k.ptx"));
+    for (const char* name : {"L4", "k.cu:13", "ernels/k.cu:12", "ptx:4"}) CHECK_FALSE(names_loop(name, loop, ""));
 }

@@ -33,7 +33,11 @@ TEST_CASE("signatures of kernels in CUDA source", "[passes][cuda]") {
         {"const char *s = R\"x(__global__ void k(int wrong))\" )x\"; __global__ void k(int right);", "k(int)", {"right"}},
         {"__global__ void k(const Image, const int, unsigned int, float *, std::size_t)", "k(Image, int, unsigned int, float*, unsigned long)", {"", "", "", "", ""}},
         {"__global__ void k(int n); __global__ void k(float n);", "k(int)", {"n"}},
-        {"__global__ void k(int rows); __global__ void k(float scale);", "k(int)", {""}},                  // which of the two?
+        {"__global__ void k(int rows); __global__ void k(float scale);", "k(int)", {"rows"}},              // the one of its type
+        {"__global__ void k(index rows); __global__ void k(real scale);", "k(int)", {""}},                 // which of the two?
+        {"__global__ void k(const unsigned *p, long long int n); __global__ void k(float *q, short int m);", "k(unsigned int const*, long long)", {"p", "n"}},
+        {"__global__ void k(int (*f)(int), float x[]);", "k(int (*)(int), float*)", {"", "x"}},
+        {"template <class... T> __global__ void k(T... all); __global__ void k(int n);", "k(int)", {""}},  // either
         {"template <class... T> __global__ void k(T... all);", "void k<int>(int)", {""}},
         {"__global__ void other(int n);", "k(int)", {""}},
         {"__global__ void k(int a, int b);", "k(int)", {""}},
@@ -53,4 +57,20 @@ TEST_CASE("source that breaks off has no signature, and does no harm", "[passes]
     for (std::size_t cut = 0; cut <= whole.size(); ++cut) CHECK(cuda_signatures(whole.substr(0, cut)).size() <= 1);
     CHECK(cuda_signatures("__global__").empty());
     CHECK(cuda_signatures("__global__ void k").empty());
+}
+
+TEST_CASE("the definition around a line of the kernel tells its parameters' names", "[passes][cuda]") {
+    const std::string source = "template <class T> __global__ void k(T *x, T n) {\n  if (n) { x[0] = n; }\n}\ntemplate <class T>\n__global__ void k(T *y, long m) {\n}\n__global__ void k(float *forward, float far);\n";
+    const auto at = [&](std::uint32_t line) {
+        KernelFacts kernel;
+        kernel.name = kernel.demangled = "void k<float>(float*, float)";
+        kernel.parameters.resize(2);
+        name_parameters(cuda_signatures(source), kernel, line);
+        return Names{kernel.parameters[0].source_name, kernel.parameters[1].source_name};
+    };
+    CHECK(at(2) == Names{"x", "n"});
+    CHECK(at(3) == Names{"x", "n"});
+    CHECK(at(4) == Names{"", ""});    // between two: a macro's work
+    CHECK(at(5) == Names{"", ""});    // another type than the kernel's
+    CHECK(at(7) == Names{"", ""});    // a declaration holds no code
 }

@@ -14,6 +14,11 @@ command -v -- "$command" >/dev/null 2>&1 || stop "there is no '$command' here: i
 [ -n "${FLIPFLOP_FILES//[[:space:]]/}" ] || stop "the input 'files' is empty"
 [ -z "${FLIPFLOP_BASELINE:-}" ] || [ -z "${FLIPFLOP_BASE:-}" ] || stop "'baseline' and 'base' are two: give one"
 
+for name in BASELINE BASE SARIF; do   # each is one line; what follows a break would be another output
+    value=FLIPFLOP_$name
+    [[ ${!value:-} != *[$'\n\r']* ]] || stop "the input '${name,,}' holds a line break"
+done
+
 shopt -s globstar nullglob
 files=()
 read -r -d '' -a patterns <<<"$FLIPFLOP_FILES"
