@@ -65,10 +65,10 @@ Term power_term(const PowerNumbers& n, const Joules& energy, const Machine& gpu,
     std::vector<Term> parts;
     parts.push_back(leaf("power.idle", n.idle_w, "W", gpu.idle_w.basis, gpu.idle_w.source));
     parts.push_back(leaf("power.awake", n.awake_w, "W", gpu.awake_w.known ? gpu.awake_w.basis : Basis::assumed,
-                         gpu.awake_w.known ? gpu.awake_w.source : "share of TDP that boards of this memory type draw once awake"));
+                         "at this clock and voltage: " + (gpu.awake_w.known ? gpu.awake_w.source : std::string("share of TDP that boards of this memory type draw once awake"))));
     if (n.sm_w > 0) {
         std::vector<Term> sm;
-        sm.push_back(leaf("power.all_sms", n.sm_w, "W", gpu.sm_w.basis, gpu.sm_w.source));
+        sm.push_back(leaf("power.all_sms", n.sm_w, "W", gpu.sm_w.basis, "at this clock: " + gpu.sm_w.source));
         sm.push_back(counted("active_share", n.active_share, "1", "mean share of SMs with a block"));
         sm.push_back(counted("voltage_squared", n.voltage_squared, "1", "as above"));
         parts.push_back(fold("power.sms", "W", Fold::product, std::move(sm)));
@@ -149,8 +149,10 @@ void demand(PowerNumbers& out, const Joules& energy, const Machine& gpu, double 
     out.idle_w = idle_power(gpu, clock);
     const double busy = out.time.total_us > 0 ? out.time.execution_us / out.time.total_us : 0;
     out.active_share = busy * std::min(1.0, out.time.active_sms / gpu.sms.value);
-    out.awake_w = awake_power(gpu) * busy;
-    out.sm_w = gpu.sm_w.value * gpu.sms.value;
+    // What a chip draws for being awake is its clock tree and what leaks with its voltage: as the clock and V^2.
+    const double tree = clock / gpu.boost_mhz.value * out.voltage_squared;
+    out.awake_w = awake_power(gpu) * busy * tree;
+    out.sm_w = gpu.sm_w.value * gpu.sms.value * clock / gpu.boost_mhz.value;
     out.dynamic_w = (core * out.voltage_squared + energy.dram) / out.time.total_us;
     out.power_w = out.idle_w + out.awake_w + out.sm_w * out.active_share * out.voltage_squared + out.dynamic_w;
 }

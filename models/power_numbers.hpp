@@ -24,7 +24,7 @@ void demand(PowerNumbers& out, const Joules& energy, const Machine& gpu, double 
 /// Voltage is flat up to the ridge, then linear in the clock (Schoonhoven 2022, EnergAIzer 2026).
 [[nodiscard]] double voltage_squared(const Machine& gpu, double clock_mhz);
 [[nodiscard]] double idle_power(const Machine& gpu, double clock_mhz);
-/// What a chip that runs anything draws beyond idle at its clock, before the first operation.
+/// What a chip that runs anything draws beyond idle, before the first operation, at boost; it falls with the clock and V^2.
 [[nodiscard]] double awake_power(const Machine& gpu);
 
 }  // namespace flipflop

@@ -20,6 +20,7 @@ namespace {
 constexpr double kWidest = 0.25;        // standard error of a logarithm: the 90 % interval is then a factor of 1.5 each way
 constexpr double kMostInflation = 400;  // of the variance by the other coefficients: a correlation of 0.9987
 constexpr double kLeastEffect = 0.01;   // a coefficient that halves or doubles no row by a per cent is not in them
+constexpr double kWorthIt = 0.95;       // of the error on rows left out: a fit that does not lower it is none
 constexpr std::size_t kRowsEach = 3;    // rows a coefficient, at least
 
 Diagnostic complain(std::string id, std::string message, std::string help = {}) {
@@ -186,7 +187,11 @@ private:
         }
         problem.rows = rows.size();
         problem.residuals = [&](std::span<const double> values, std::span<double> out) { quantity_.residuals(fitted, values, rows, out); };
-        problem.prior = earlier_.prior(name_, fitted);
+        if (auto prior = earlier_.prior(name_, fitted)) {
+            // How much these rows scatter is theirs to say: what they and the earlier fit disagree about is no scatter.
+            problem.scale = robust_fit(problem).scale;
+            problem.prior = std::move(prior);
+        }
         return robust_fit(problem);
     }
 
@@ -278,9 +283,9 @@ Result<Outcome> calibrate(const std::vector<validate::Table>& tables, const std:
         if (const auto refused = asked_and_refused(options, outcome)) return tl::unexpected(complain("FF0793", fmt::format("{} cannot be fitted: {}", refused->key, refused->reason)));
         if (solved.fitted.empty()) continue;
         HeldOut held = calibration.hold_out(solved);
-        if (held.mean > held.before && earlier->rows(name) == 0) {
+        if (held.mean > kWorthIt * held.before && earlier->rows(name) == 0) {
             for (const Parameter* parameter : solved.fitted)
-                outcome.refused.push_back({std::string(parameter->key), fmt::format("the fit predicts rows left out worse ({:.1f} %) than no fit does ({:.1f} %)", held.mean * 100, held.before * 100)});
+                outcome.refused.push_back({std::string(parameter->key), fmt::format("the fit is off by {:.1f} % on rows left out, without it by {:.1f} %", held.mean * 100, held.before * 100)});
             continue;
         }
         keep(outcome, name, solved, quantity.machine());

@@ -46,18 +46,20 @@ public:
         now.residuals = residuals_at(now.logs);
         double damping = 1e-3;
         for (int i = 0; i < kIterations && n_ > 0; ++i) {
-            now.scale = robust_scale(now.residuals);
+            now.scale = scale_of(now);
             now.cost = cost_of(now.logs, now.residuals, now.scale);
             const auto slopes = slopes_at(now);
             const double before = now.cost;
             if (!step(now, slopes, damping)) break;
             if (before - now.cost < 1e-9 * (1 + before)) break;
         }
-        now.scale = robust_scale(now.residuals);
+        now.scale = scale_of(now);
         return describe(now);
     }
 
 private:
+    [[nodiscard]] double scale_of(const State& now) const { return problem_.scale ? std::max(kLeastScale, *problem_.scale) : robust_scale(now.residuals); }
+
     std::vector<double> residuals_at(const std::vector<double>& logs) const {
         std::vector<double> values(n_), result(problem_.rows);
         std::transform(logs.begin(), logs.end(), values.begin(), [](double x) { return std::exp(x); });

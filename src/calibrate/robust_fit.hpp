@@ -36,6 +36,7 @@ struct Problem {
     /// Fills one residual a row: a logarithm of measured over predicted, or a relative error.
     std::function<void(std::span<const double> values, std::span<double> residuals)> residuals;
     std::optional<Prior> prior;
+    std::optional<double> scale;             ///< of the residuals, where it is known; else from the residuals at each step
 };
 
 struct Fit {
