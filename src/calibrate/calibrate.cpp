@@ -195,16 +195,22 @@ private:
         return robust_fit(problem);
     }
 
-    /// The last coefficient that the rows tell too little, and why: of two that are alike the one earlier in the table stays.
+    /// How far the rows are from telling a coefficient; above 1 they do not.
+    static double badness(const Fit& fit, std::size_t i) { return std::max({fit.inflation[i] / kMostInflation, fit.standard_error[i] / kWidest, fit.at_bound[i] ? 1.5 : 0.0}); }
+
+    /// The coefficient that the rows tell least, where that is too little, and why. Of two that are alike the one earlier in the table stays.
     [[nodiscard]] std::optional<std::pair<std::size_t, std::string>> worst_of(const std::vector<const Parameter*>& fitted, const Fit& fit) const {
         constexpr double kHopeless = 2.5;   // of a standard error: the rows say nothing
-        for (std::size_t i = fitted.size(); i-- > 0;) {
-            const double error = fit.standard_error[i];
-            if (fit.inflation[i] > kMostInflation && fitted.size() > 1) return std::pair(i, fmt::format("the rows do not tell it apart from {}", fitted[fit.partner[i]]->key));
-            if (error > kWidest) return std::pair(i, error > kHopeless ? "the rows say nothing of it" : fmt::format("the rows leave it open by a factor of {:.2g}", std::exp(1.645 * error)));
-            if (fit.at_bound[i]) return std::pair(i, fmt::format("it runs to its bound, {:.4g} {}", fit.values[i], fitted[i]->unit));
-        }
-        return std::nullopt;
+        std::size_t worst = fitted.size();
+        for (std::size_t i = fitted.size(); i-- > 0;)
+            if (badness(fit, i) > 1 && (worst == fitted.size() || badness(fit, i) > badness(fit, worst) * 1.0001)) worst = i;
+        if (worst == fitted.size()) return std::nullopt;
+        std::size_t twin = fit.partner[worst];
+        if (twin > worst && badness(fit, twin) > 1) std::swap(worst, twin);
+        const double error = fit.standard_error[worst];
+        if (fit.inflation[worst] > kMostInflation && fitted.size() > 1) return std::pair(worst, fmt::format("the rows do not tell it apart from {}", fitted[twin]->key));
+        if (error > kWidest) return std::pair(worst, error > kHopeless ? "the rows say nothing of it" : fmt::format("the rows leave it open by a factor of {:.2g}", std::exp(1.645 * error)));
+        return std::pair(worst, fmt::format("it runs to its bound, {:.4g} {}", fit.values[worst], fitted[worst]->unit));
     }
 
     const Quantity& quantity_;
