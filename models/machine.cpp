@@ -127,7 +127,7 @@ void fill_memory(Machine& machine, const Lookup& look) {
     machine.dram_mixed.value = std::min(machine.dram_mixed.value, machine.dram_pure.value);
     machine.block_cycles = look.get("block_lifetime_cycles", 450, kRanking);
     machine.warp_cycles = look.get("warp_start_cycles", 8, "gpu-benches streams over block size");
-    machine.block_issue = look.get("block_issue_cycles", 1.4, kRanking);
+    machine.block_issue = look.get("block_issue_cycles", 1.4, "empty kernels on an RTX 2080 Ti; streams of small blocks bound it from above: 1.8 (A100), 2.0 (L40), 2.3 (V100) cycles a block");
     machine.launch_us = look.get("launch_latency_us", 3, kRanking);
     machine.atomic_same_per_clk = look.get("atomic_same_address_per_clk", 20,
                                            "one counter for all threads on TITAN V and RTX 2080 Ti: 18-26 lanes a clock, as ptxas or the L2 merges a warp's lanes");

@@ -17,7 +17,8 @@
 namespace flipflop::calibrate {
 namespace {
 
-constexpr double kWidest = 0.25;        // standard error of a logarithm: the 90 % interval is then a factor of 1.5 each way
+constexpr double kWidest = 0.35;        // standard error of a logarithm: the 90 % interval is then a factor of 1.8 each way
+constexpr double kLiterature = 0.7;     // of the logarithm that a fit starts from: published energies of one thing differ by a factor of three
 constexpr double kMostInflation = 400;  // of the variance by the other coefficients: a correlation of 0.9987
 constexpr double kLeastEffect = 0.01;   // a coefficient that halves or doubles no row by a per cent is not in them
 constexpr double kWorthIt = 0.95;       // of the error on rows left out: a fit that does not lower it is none
@@ -187,6 +188,12 @@ private:
         }
         problem.rows = rows.size();
         problem.residuals = [&](std::span<const double> values, std::span<double> out) { quantity_.residuals(fitted, values, rows, out); };
+        Prior start{std::vector<double>(fitted.size()), Matrix(fitted.size())};
+        for (std::size_t i = 0; i < fitted.size(); ++i) {
+            start.at[i] = std::log(start_of(*fitted[i], quantity_.machine()));
+            start.precision.at(i, i) = 1 / (kLiterature * kLiterature);
+        }
+        problem.prior = std::move(start);
         if (auto prior = earlier_.prior(name_, fitted)) {
             // How much these rows scatter is theirs to say: what they and the earlier fit disagree about is no scatter.
             problem.scale = robust_fit(problem).scale;
