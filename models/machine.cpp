@@ -24,8 +24,9 @@ class Lookup {
 public:
     explicit Lookup(const GpuProfile& gpu) : gpu_(gpu), own_(coefficients_for(gpu.id)), common_(coefficients_for("common")) {}
 
-    /// The board's own fit; what the profile knows; what was fitted over several boards; what the profile assumes.
+    /// A fit that the user gave; the board's own fit; what the profile knows; what was fitted over several boards; what the profile assumes.
     [[nodiscard]] const SourcedValue* find(std::string_view key) const {
+        if (const SourcedValue* given = given_fit(key)) return given;
         const SourcedValue* assumed = nullptr;
         for (const auto* map : {&own_, &gpu_.values, &gpu_.cc.throughput, &gpu_.cc.limits}) {
             const auto found = map->find(key);
@@ -50,9 +51,15 @@ public:
         result.value = std::max(result.value, 1.0) / per_warp;
         return result;
     }
-    [[nodiscard]] bool fitted(std::string_view key) const { return own_.find(key) != own_.end(); }
+    [[nodiscard]] bool fitted(std::string_view key) const { return given_fit(key) || own_.find(key) != own_.end(); }
 
 private:
+    /// Of a file of the user's (`calibrate -o FILE`, `--gpu FILE`).
+    [[nodiscard]] const SourcedValue* given_fit(std::string_view key) const {
+        const auto found = gpu_.values.find(key);
+        return !gpu_.origin.empty() && found != gpu_.values.end() && found->second.value && found->second.basis == "fitted" ? &found->second : nullptr;
+    }
+
     const GpuProfile& gpu_;
     const Coefficients& own_;
     const Coefficients& common_;
@@ -66,6 +73,7 @@ void fill_pipes(Machine& machine, const Lookup& look) {
     if (at(Load::fma).value > 0.75 * machine.schedulers.value && machine.capability >= 86) {
         // Two FMA pipes a sub-partition, fed by one issue slot and one register file: operands limit what both reach.
         const Quantity share = look.get("fp32_dual_pipe_share", 0.7, "gpu-benches roofline on A40, L40 and H200");
+        machine.fma_share = share.value;
         at(Load::fma).value *= share.value;
         at(Load::fma).source += "; times the share that two FMA pipes reach: " + share.source;
         at(Load::fma).basis = share.basis;
@@ -119,7 +127,7 @@ void fill_memory(Machine& machine, const Lookup& look) {
     machine.dram_mixed.value = std::min(machine.dram_mixed.value, machine.dram_pure.value);
     machine.block_cycles = look.get("block_lifetime_cycles", 450, kRanking);
     machine.warp_cycles = look.get("warp_start_cycles", 8, "gpu-benches streams over block size");
-    machine.block_issue = look.get("block_issue_cycles", 1.4, kRanking);
+    machine.block_issue = look.get("block_issue_cycles", 1.4, "empty kernels on an RTX 2080 Ti; streams of small blocks bound it from above: 1.8 (A100), 2.0 (L40), 2.3 (V100) cycles a block");
     machine.launch_us = look.get("launch_latency_us", 3, kRanking);
     machine.atomic_same_per_clk = look.get("atomic_same_address_per_clk", 20,
                                            "one counter for all threads on TITAN V and RTX 2080 Ti: 18-26 lanes a clock, as ptxas or the L2 merges a warp's lanes");

@@ -31,6 +31,8 @@ struct Machine {
     Quantity shared_instructions, shared_wavefronts, global_requests, l1_lines, shuffles, textures, convert64;
     std::array<Quantity, kMachineOps> tensor_rate;   ///< multiply-adds per clock and SM; only for the mma classes
 
+    double fma_share{};                              ///< of the FMA lanes that two pipes a sub-partition reach; 0: one pipe
+
     // Chip.
     Quantity sms, boost_mhz, min_mhz, schedulers;
     Quantity l1_bytes_per_clk, l2_bytes_per_clk_sm, l2_bytes_per_clk, l2_capacity, l1_capacity;

@@ -12,41 +12,10 @@ Term counted(std::string_view id, double value, std::string_view unit, std::stri
     return leaf(std::string(id), value, std::string(unit), Basis::derived, std::string(source));
 }
 
-struct Joules { double operations{}, tensor{}, shared{}, l1{}, l2{}, dram{}; };   // microjoules, at the voltage of boost
-
-Joules dynamic_energy(const LaunchFacts& launch, const BlockWork& work, const Machine& gpu) {
-    Joules energy;
-    for (std::size_t i = 0; i < kMachineOps; ++i)
-        if (launch.thread_machine_ops[i] > 0) energy.operations += launch.thread_machine_ops[i] * static_cast<double>(gpu.op_pj[i]);
-    energy.tensor = launch.tensor_fma * 2 * gpu.e_tensor.value;
-    double wavefronts = 0;
-    for (const PhaseFacts& phase : launch.phases) wavefronts += phase.shared_wavefronts;
-    energy.shared = wavefronts * launch.blocks * 128 * gpu.e_shared.value;
-    // A byte from DRAM passes L2 and L1 too, and the board-level figure holds all three: each byte is charged once, at
-    // the furthest level it came from.
-    const Memory& memory = work.memory;
-    const double dram = memory.dram_read + memory.dram_write + memory.spill_bytes;
-    energy.dram = dram * gpu.e_dram.value;
-    energy.l2 = std::max(0.0, memory.l2_bytes - dram) * gpu.e_l2.value;
-    energy.l1 = std::max(0.0, memory.l1_bytes - std::max(memory.l2_bytes, dram)) * gpu.e_l1.value;
-    for (double* part : {&energy.operations, &energy.tensor, &energy.shared, &energy.l1, &energy.l2, &energy.dram}) *part *= 1e-6;
-    return energy;
-}
-
 PowerNumbers at_clock(const Joules& energy, const BlockWork& work, const ResourceUse& use, const Machine& gpu, double clock) {
     PowerNumbers out;
     out.time = time_numbers(work, use, gpu, clock);
-    out.voltage_squared = voltage_squared(gpu, clock);
-    const double core = energy.operations + energy.tensor + energy.shared + energy.l1 + energy.l2;
-    out.core_uj = core;
-    out.dram_uj = energy.dram;
-    out.idle_w = idle_power(gpu, clock);
-    const double busy = out.time.total_us > 0 ? out.time.execution_us / out.time.total_us : 0;
-    out.active_share = busy * std::min(1.0, out.time.active_sms / gpu.sms.value);
-    out.awake_w = awake_power(gpu) * busy;
-    out.sm_w = gpu.sm_w.value * gpu.sms.value;
-    out.dynamic_w = (core * out.voltage_squared + energy.dram) / out.time.total_us;
-    out.power_w = out.idle_w + out.awake_w + out.sm_w * out.active_share * out.voltage_squared + out.dynamic_w;
+    demand(out, energy, gpu, clock);
     return out;
 }
 
@@ -96,10 +65,10 @@ Term power_term(const PowerNumbers& n, const Joules& energy, const Machine& gpu,
     std::vector<Term> parts;
     parts.push_back(leaf("power.idle", n.idle_w, "W", gpu.idle_w.basis, gpu.idle_w.source));
     parts.push_back(leaf("power.awake", n.awake_w, "W", gpu.awake_w.known ? gpu.awake_w.basis : Basis::assumed,
-                         gpu.awake_w.known ? gpu.awake_w.source : "share of TDP that boards of this memory type draw once awake"));
+                         "at this clock and voltage: " + (gpu.awake_w.known ? gpu.awake_w.source : std::string("share of TDP that boards of this memory type draw once awake"))));
     if (n.sm_w > 0) {
         std::vector<Term> sm;
-        sm.push_back(leaf("power.all_sms", n.sm_w, "W", gpu.sm_w.basis, gpu.sm_w.source));
+        sm.push_back(leaf("power.all_sms", n.sm_w, "W", gpu.sm_w.basis, "at this clock: " + gpu.sm_w.source));
         sm.push_back(counted("active_share", n.active_share, "1", "mean share of SMs with a block"));
         sm.push_back(counted("voltage_squared", n.voltage_squared, "1", "as above"));
         parts.push_back(fold("power.sms", "W", Fold::product, std::move(sm)));
@@ -145,6 +114,49 @@ void set_intervals(PowerEstimate& out, const Machine& gpu, const PowerNumbers& n
 
 }  // namespace
 
+Joules joules(const EnergyCounts& counts, const Machine& gpu) {
+    Joules energy;
+    energy.operations = counts.operations * gpu.e_fma.value;
+    energy.tensor = counts.tensor_flops * gpu.e_tensor.value;
+    energy.shared = counts.shared_bytes * gpu.e_shared.value;
+    energy.l1 = counts.l1_bytes * gpu.e_l1.value;
+    energy.l2 = counts.l2_bytes * gpu.e_l2.value;
+    energy.dram = counts.dram_bytes * gpu.e_dram.value;
+    for (double* part : {&energy.operations, &energy.tensor, &energy.shared, &energy.l1, &energy.l2, &energy.dram}) *part *= 1e-6;
+    return energy;
+}
+
+EnergyCounts energy_counts(const LaunchFacts& launch, const Memory& memory, const Machine& gpu) {
+    EnergyCounts counts;
+    for (std::size_t i = 0; i < kMachineOps; ++i)
+        if (launch.thread_machine_ops[i] > 0) counts.operations += launch.thread_machine_ops[i] * static_cast<double>(gpu.op_pj[i]);
+    counts.operations /= std::max(gpu.e_fma.value, 1e-9);
+    counts.tensor_flops = launch.tensor_fma * 2;
+    double wavefronts = 0;
+    for (const PhaseFacts& phase : launch.phases) wavefronts += phase.shared_wavefronts;
+    counts.shared_bytes = wavefronts * launch.blocks * 128;
+    counts.dram_bytes = memory.dram_read + memory.dram_write + memory.spill_bytes;
+    counts.l2_bytes = std::max(0.0, memory.l2_bytes - counts.dram_bytes);
+    counts.l1_bytes = std::max(0.0, memory.l1_bytes - std::max(memory.l2_bytes, counts.dram_bytes));
+    return counts;
+}
+
+void demand(PowerNumbers& out, const Joules& energy, const Machine& gpu, double clock) {
+    out.voltage_squared = voltage_squared(gpu, clock);
+    const double core = energy.operations + energy.tensor + energy.shared + energy.l1 + energy.l2;
+    out.core_uj = core;
+    out.dram_uj = energy.dram;
+    out.idle_w = idle_power(gpu, clock);
+    const double busy = out.time.total_us > 0 ? out.time.execution_us / out.time.total_us : 0;
+    out.active_share = busy * std::min(1.0, out.time.active_sms / gpu.sms.value);
+    // What a chip draws for being awake is its clock tree and what leaks with its voltage: as the clock and V^2.
+    const double tree = clock / gpu.boost_mhz.value * out.voltage_squared;
+    out.awake_w = awake_power(gpu) * busy * tree;
+    out.sm_w = gpu.sm_w.value * gpu.sms.value * clock / gpu.boost_mhz.value;
+    out.dynamic_w = (core * out.voltage_squared + energy.dram) / out.time.total_us;
+    out.power_w = out.idle_w + out.awake_w + out.sm_w * out.active_share * out.voltage_squared + out.dynamic_w;
+}
+
 double voltage_squared(const Machine& gpu, double clock_mhz) {
     if (!gpu.voltage_mv.points.empty()) {
         const double ratio = gpu.voltage_mv.at(clock_mhz) / gpu.voltage_mv.at(gpu.boost_mhz.value);
@@ -185,7 +197,7 @@ PowerResult estimate_power(const KernelFacts& kernel, const LaunchFacts& launch,
     const double stated = point.power_limit_w.value_or(gpu.limit_w.value);
     const double limit = limit_known ? stated * gpu.cap_factor.value : 1e300;
     BlockWork at_asked = block_work(kernel, launch, use, gpu, point.warm_cache, asked);
-    const Joules energy = dynamic_energy(launch, at_asked, gpu);
+    const Joules energy = joules(energy_counts(launch, at_asked.memory, gpu), gpu);
     const Settled settled = settle(kernel, launch, use, gpu, energy, std::move(at_asked), asked, limit, point.warm_cache);
 
     PowerEstimate out;

@@ -254,6 +254,8 @@ Width width_of(const LaunchFacts& launch, const BlockWork& work, const TimeNumbe
     widen(0.35, work.memory.known ? 0 : 1, "footprint not known");
     widen(0.25, tensor, "tensor timing not validated");
     widen(0.50, share(n.atomic_us), "atomics not validated");
+    if (gpu.block_issue.basis == Basis::assumed)
+        widen(0.35, std::pow(std::clamp(n.issue_cycles / std::max(n.sm_cycles, 1e-9), 0.0, 1.0), 4), "the rate at which blocks are handed out is not measured on this board");
     widen(0.20, n.full_waves < 1 ? 1 : 0, "less than one wave of blocks");
     widen(0.30, n.launch_us / std::max(n.total_us, 1e-9), "launch overhead of this board not measured");
     const double unknown = std::clamp(launch.unknown_share, 0.0, 1.0);

@@ -81,6 +81,37 @@ void add_operations(PhaseWork& work, const PhaseFacts& phase, const Machine& gpu
     at(Load::constant) = phase.warp_ops[static_cast<std::size_t>(MachineOp::load_const_indexed)];
 }
 
+/// What waiting for asynchronous copies costs a block alone, phase by phase. Tiles copied before the loop, over those that one
+/// iteration copies, are how many are in flight; a loop that copies beside its arithmetic (the next tile while this one is used)
+/// is that far ahead, one that refills a tile after its last use one less. What the iterations in between do not cover is waited for.
+void add_copy_waits(BlockWork& block, const LaunchFacts& launch, double latency) {
+    constexpr auto kCopy = static_cast<std::size_t>(MachineOp::async_copy);
+    double prologue = 0, an_iteration = 0, loop_cycles = 0, arithmetic = 0, beside_copies = 0;
+    for (std::size_t i = 0; i < launch.phases.size(); ++i) {
+        const PhaseFacts& facts = launch.phases[i];
+        const PhaseWork& work = block.phases[i];
+        auto cycles = [&](Load load) { return work.cycles[static_cast<std::size_t>(load)]; };
+        const double copies = facts.warp_ops[kCopy], times = std::max(1.0, facts.executions);
+        if (times <= 1) {
+            prologue += copies;
+            continue;
+        }
+        an_iteration += copies / times;
+        loop_cycles += std::hypot(work.chain, *std::max_element(work.cycles.begin(), work.cycles.end())) / times;
+        const double done = std::max({cycles(Load::fma), cycles(Load::tensor), cycles(Load::half), cycles(Load::fp64)});
+        arithmetic += done;
+        if (copies > 0) beside_copies += done;
+    }
+    const double in_flight = an_iteration > 0 ? std::round(prologue / an_iteration) : 0;
+    const double ahead = std::max(0.0, 2 * beside_copies >= arithmetic ? in_flight : in_flight - 1);
+    const double each = std::max(0.0, latency - ahead * loop_cycles);
+    for (std::size_t i = 0; i < launch.phases.size(); ++i) {
+        const PhaseFacts& facts = launch.phases[i];
+        if (facts.warp_ops[kCopy] <= 0) continue;
+        block.phases[i].chain += facts.executions <= 1 ? latency : facts.executions * each;
+    }
+}
+
 /// The memory input/output queue: shared passes and L1 passes follow each other.
 void add_queue(PhaseWork& work, const PhaseFacts& phase, const Machine& gpu, double global_bytes) {
     auto count = [&](MachineOp op) { return phase.warp_ops[static_cast<std::size_t>(op)]; };
@@ -161,6 +192,7 @@ BlockWork block_work(const KernelFacts& kernel, const LaunchFacts& launch, const
                                work.instructions / result.warps});
         result.phases.push_back(work);
     }
+    add_copy_waits(result, launch, at.hit_cycles + std::min(1.0, at.miss) * (at.miss_cycles - at.hit_cycles));
     if (result.phases.empty()) result.phases.emplace_back();
     return result;
 }

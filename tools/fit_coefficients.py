@@ -3,6 +3,8 @@
 
     tools/fit_coefficients.py --measurements DIR --build DIR [--write]
 
+A board's powers come from `flipflop calibrate`; what is common to boards is chosen here.
+
 Common constants (start of a block, start of a warp, the norm that joins SM and DRAM time, what two FMA pipes reach) are
 chosen on all GPUs but one and scored on the one left out. Written are the values from all rows, with the held-out error. A
 board's bandwidths are those of its profile (its best stream rows), so the plateau is not held out; the knee is.
@@ -16,7 +18,16 @@ import json
 import math
 import statistics
 import subprocess
+import sys
+import tempfile
 from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools" / "accuracy"))
+
+import calibration
+import sets
+from compiler import Compiler
 
 STREAM_GPUS = {"Tesla V100 (PCIe/SXM not stated)": "v100-pcie-32gb", "NVIDIA A100 40GB": "a100-sxm4-40gb", "NVIDIA A40": "a40", "NVIDIA L40": "l40"}
 STREAMS = {"stream_init fp64": (0, 1, 0), "stream_read fp64": (1, 0, 0), "stream_scale fp64": (1, 1, 0), "stream_triad fp64": (2, 1, 0),
@@ -34,7 +45,7 @@ def table(folder, name):
 class Driver:
     def __init__(self, build):
         self.binary = Path(build) / "model_driver"
-        subprocess.run(["g++", "-std=c++20", "-O2", "-Iinclude", "-I.", "tools/model_driver.cpp", f"{build}/libflipflop_core.a", "-lfmt", "-llz4", "-lzstd",
+        subprocess.run(["g++", "-std=c++20", "-O2", "-Iinclude", "-I.", "tools/model_driver.cpp", f"{build}/libflipflop_core.a", "-lfmt", "-llz4", "-lzstd", "-ltomlplusplus", "-pthread", "-DFMT_SHARED",
                         "-o", self.binary], check=True)
 
     def ask(self, lines):
@@ -97,72 +108,37 @@ def fit_dual_pipe(driver, rows, common):
     return grid[best], scores, len(rows)
 
 
-POWER_GPUS = {"NVIDIA A100 40GB": ("a100-sxm4-40gb", 108, 400), "NVIDIA A40": ("a40", 84, 300), "NVIDIA H200": ("h200-sxm-141gb", 132, 700)}
-# Other classes follow the FMA's energy at AccelWattch's ratios (gpu_profiles), so that one figure is fitted and not seven.
-RATIOS = {"fp32_fma_energy_pj": 1.0, "int32_add_energy_pj": 1.052, "int32_mul_energy_pj": 1.053, "instruction_energy_pj": 9.355}
-PARAMETERS = ["constant_power_w", "fp32_fma_energy_pj", "dram_energy_pj_per_byte"]
+POWER_GPUS = {"a100-sxm4-40gb": "NVIDIA A100 40GB", "a40": "NVIDIA A40", "h200-sxm-141gb": "NVIDIA H200"}
+COMPLEX_GEMM = {"configurations": 50, "clocks": ("1515", "1665", "1815")}
 
 
-def power_setting(values):
-    constant, fma, dram = values
-    return {"constant_power_w": constant, "dram_energy_pj_per_byte": dram, **{key: fma * ratio for key, ratio in RATIOS.items()}}
+def calibrated(build, folder, gpu, table_rows, inputs, options=()):
+    """What `flipflop calibrate` makes of the rows: its document, or nothing where it refuses."""
+    measured, output = Path(folder) / f"{gpu}.csv", Path(folder) / f"{gpu}.json"
+    with open(measured, "w", newline="") as file:
+        out = csv.DictWriter(file, table_rows[0].keys())
+        out.writeheader()
+        out.writerows(table_rows)
+    command = [f"{build}/flipflop", "calibrate", str(measured), "--gpu", gpu, "-o", str(output), "--fit", "power", *options]
+    for path in inputs:
+        command += ["--kernels", path]
+    done = subprocess.run(command, capture_output=True, text=True)
+    print(done.stdout + done.stderr)
+    return json.loads(output.read_text()) if done.returncode == 0 else None
 
 
-def solve(matrix, right):
-    """Gauss with pivoting; None where the columns do not tell the parameters apart (condition worse than 1e8)."""
-    n = len(right)
-    rows = [list(map(float, row)) + [value] for row, value in zip(matrix, right)]
-    first = None
-    for i in range(n):
-        pivot = max(range(i, n), key=lambda r: abs(rows[r][i]))
-        rows[i], rows[pivot] = rows[pivot], rows[i]
-        first = first or abs(rows[i][i])
-        if abs(rows[i][i]) < 1e-8 * first:
-            return None
-        for r in range(n):
-            if r != i:
-                factor = rows[r][i] / rows[i][i]
-                rows[r] = [a - factor * b for a, b in zip(rows[r], rows[i])]
-    return [rows[i][n] / rows[i][i] for i in range(n)]
-
-
-def fit_power(driver, rows, name):
-    """Power is linear in the three parameters: their columns come from the model itself, one at a time."""
-    gpu, sms, limit = POWER_GPUS[name]
-    rows = [row for row in rows if row["gpu"] == name and float(row["power_w"]) < 0.96 * limit]   # a capped reading is no measurement of demand
-    lines = [f"roofline gpu={gpu} fma={row['N']} clock={row['clock_mhz']} limit=100000 resident={int(row['grid_x']) // sms}" for row in rows]
-    watts = [float(row["power_w"]) for row in rows]
-    # Energies are fitted over the measured time: an error of the predicted time must not end up in a picojoule.
-    stretch = [answer[0] / 1e3 / float(row["time_ms"]) for answer, row in zip(driver.ask(lines), rows)]
-    def ask(values):
-        return [answer[1] for answer in driver.ask([f"{line} {words(power_setting(values))}" for line in lines])]
-    start = [400.0, 0.0, 0.0]    # above idle, where power is linear in the constant
-    base = ask(start)
-    columns = []
-    for i, step in enumerate([100.0, 10.0, 100.0]):
-        moved = list(start)
-        moved[i] += step
-        columns.append([(b - a) / step for a, b in zip(base, ask(moved))])
-    offset = [b - start[0] * c for b, c in zip(base, columns[0])]
-    columns[1:] = [[value * factor for value, factor in zip(column, stretch)] for column in columns[1:]]
-    def least_squares(chosen):
-        scaled = [[column[i] / watts[i] for column in columns] for i in chosen]
-        target = [(watts[i] - offset[i]) / watts[i] for i in chosen]
-        normal = [[sum(row[a] * row[b] for row in scaled) for b in range(3)] for a in range(3)]
-        return solve(normal, [sum(row[a] * t for row, t in zip(scaled, target)) for a in range(3)])
-    def predict(values, i):
-        return offset[i] + sum(v * column[i] for v, column in zip(values, columns))
-    devices = sorted({row["device_index"] for row in rows})
-    groups = [row["device_index"] if len(devices) > 1 else str(int(row["N"]) // 8 % 5) for row in rows]
-    everything = range(len(rows))
-    held = {}
-    for group in sorted(set(groups)):
-        values = least_squares([i for i in everything if groups[i] != group])
-        if values is None or min(values) < 0:
-            print(gpu, "refused: the rows do not tell the parameters apart")
-            return None
-        held[("device " if len(devices) > 1 else "every fifth intensity, ") + group] = statistics.mean(abs(predict(values, i) / watts[i] - 1) for i in everything if groups[i] == group)
-    return least_squares(everything), held, len(rows)
+def complex_gemm(measurements, kernels, folder):
+    """Rows of the tensor-core GEMM that the accuracy card does not score: other configurations, other clocks but one."""
+    scored = sets.ComplexGemm("complex_gemm_rtx4000ada", ("1485", "1635", "1815"))
+    def configuration(row):
+        return ",".join(row[name] for name in scored.parameters[:-1])
+    known = {configuration(row) for row in scored.sample(measurements)}
+    rows = [row for row in sets.ComplexGemm("fit", COMPLEX_GEMM["clocks"]).rows(measurements) if configuration(row) not in known]
+    chosen = set(sorted({configuration(row) for row in rows}, key=sets.rank_of)[: COMPLEX_GEMM["configurations"]])
+    path = Path(folder) / "powersensor3_complexgemm_AD4000.csv"
+    inputs = calibration.write_table(scored, [row for row in rows if configuration(row) in chosen], Compiler(kernels), path, 89)
+    with open(path) as file:
+        return list(csv.DictReader(file)), inputs
 
 
 def entry(value, unit, note, data, rows, scores):
@@ -170,11 +146,17 @@ def entry(value, unit, note, data, rows, scores):
             "held_out_mape": {name: round(score, 4) for name, score in sorted(scores.items())}}
 
 
-def write(path, gpu, values):
+def write(path, gpu, values, calibrated_document=None):
+    """`calibrated_document`: of `flipflop calibrate`; its values stand beside those fitted over several boards."""
     kept = json.loads(path.read_text())["values"] if path.exists() else {}   # widths of intervals are tools/accuracy's
     values = {**values, **{name: value for name, value in kept.items() if name not in values and value.get("tool") == "tools/accuracy"}}
     document = {"schema": "flipflop.coefficients/1", "gpu": gpu, "method": "grid search on mean absolute relative error; held-out error by leaving one group out",
                 "tool": "tools/fit_coefficients.py", "values": values}
+    if calibrated_document:
+        source = "gpu-benches roofline, uncapped rows" if calibrated_document["gpu"] in POWER_GPUS else "PowerSensor3 complex GEMM on matrices of zeros, configurations that the accuracy card does not score"
+        for value in calibrated_document["values"].values():
+            value["source"] = f"{source}; {value['source']}"
+        document = {**calibrated_document, "tool": "tools/fit_coefficients.py, flipflop calibrate", "values": {**calibrated_document["values"], **values}}
     path.write_text(json.dumps(document, indent=1) + "\n")
 
 
@@ -205,25 +187,13 @@ def main():
         boards.setdefault(gpu, {})["dram_log_sigma"] = entry(round(max(0.05, scores[name] / 0.8), 4), "ln", "DRAM-bound kernels only",
                                                              f"streams over block size, {name}, held out", sum(row["gpu"] == name for row in streams), {name: scores[name]})
     roofline = table(options.measurements, "gpubenches_roofline_power_4gpus")
-    for name, (gpu, _, _) in POWER_GPUS.items():
-        fitted = fit_power(driver, roofline, name)
-        if not fitted:
-            continue
-        values, held, rows = fitted
-        mean = statistics.mean(held.values())
-        print(gpu, "power, held out:", [round(v, 2) for v in values], {k: round(v, 4) for k, v in held.items()}, "mean", round(mean, 4), "rows", rows)
-        what = f"roofline, {name}, uncapped rows"
-        board = boards.setdefault(gpu, {})
-        for key, value, unit in zip(PARAMETERS, values, ["W", "pJ", "pJ/B"]):
-            board[key] = entry(round(value, 2), unit, "board level, over the measured time", what, rows, held)
-        for key, ratio in RATIOS.items():
-            if key not in board:
-                board[key] = entry(round(values[1] * ratio, 2), "pJ", "the fitted FMA at AccelWattch's ratio", what, rows, held)
-        # One kernel: of others, operand values alone move power by up to 40 % (Gregersen 2024), so the width stays far above the held-out error.
-        board["power_log_sigma"] = entry(0.12, "ln", "held-out error of one kernel, widened for other kernels' data", what, rows, held)
+    work = tempfile.mkdtemp(prefix="flipflop_fit_")
+    fits = {gpu: ([row for row in roofline if row["gpu"] == name], []) for gpu, name in POWER_GPUS.items()}
+    fits["rtx-4000-ada"] = complex_gemm(options.measurements, ROOT / "tests" / "accuracy" / "kernels", work)
+    documents = {gpu: calibrated(options.build, work, gpu, rows, inputs) for gpu, (rows, inputs) in fits.items()}
     if options.write:
-        for gpu, values in boards.items():
-            write(folder / f"{gpu}.json", gpu, values)
+        for gpu in sorted({*boards, *documents}):
+            write(folder / f"{gpu}.json", gpu, boards.get(gpu, {}), documents.get(gpu))
 
 
 if __name__ == "__main__":

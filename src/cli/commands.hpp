@@ -29,6 +29,7 @@ inline constexpr int kInternalError = 70;
 void add_accuracy_command(CLI::App& app, CommandResult& result);
 void add_analyze_command(CLI::App& app, CommandResult& result);
 void add_baseline_command(CLI::App& app, CommandResult& result);
+void add_calibrate_command(CLI::App& app, CommandResult& result);
 void add_check_command(CLI::App& app, CommandResult& result);
 void add_diff_command(CLI::App& app, CommandResult& result);
 void add_explain_command(CLI::App& app, CommandResult& result);

@@ -38,6 +38,7 @@ void add_commands(CLI::App& app, CommandResult& result) {
     add_rules_command(app, result);
     add_tune_command(app, result);
     add_validate_command(app, result);
+    add_calibrate_command(app, result);
     add_accuracy_command(app, result);
     add_manual_commands(app, result);
 }

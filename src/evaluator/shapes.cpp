@@ -142,9 +142,17 @@ unsigned ShapeTable::sectors(u32 id, unsigned residue) {
 unsigned ShapeTable::lines(u32 id, unsigned residue) {
     std::int16_t& n = facts_[id].lines[residue];
     if (n < 0) {
-        const bool moves = shapes_[id].space != ptx::Space::local;
-        const unsigned c = count_units(moves ? touched_bytes(shapes_[id], residue) : touched_bytes(shapes_[id], residue & 3), 7);
-        n = static_cast<std::int16_t>(std::min(c, 32767u));
+        const Shape& whole = shapes_[id];
+        const bool moves = whole.space != ptx::Space::local;
+        // Lanes of 8 and 16 bytes pass in halves and quarters of a warp, and each part looks its lines up for itself.
+        const unsigned group = whole.bytes >= 16 ? 8 : whole.bytes >= 8 ? 16 : kLanes;
+        unsigned count = 0;
+        for (unsigned from = 0; from < kLanes; from += group) {
+            Shape part = whole;
+            if (group < kLanes) part.mask &= ((1u << group) - 1) << from;
+            if (part.mask) count += count_units(touched_bytes(part, moves ? residue : residue & 3), 7);
+        }
+        n = static_cast<std::int16_t>(std::min(count, 32767u));
     }
     return static_cast<unsigned>(n);
 }

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <sstream>
 
+#include <nlohmann/json.hpp>
+
 #include "gpu/embedded_data.hpp"
 #include "gpu/names.hpp"
 #include "gpu/profile_json.hpp"
@@ -108,6 +110,34 @@ Result<GpuProfile> load_base(const std::string& name, const std::filesystem::pat
     return profile::read_board(*text, path, false, nullptr);
 }
 
+/// What `flipflop calibrate` wrote: a built-in board with coefficients of the user's own.
+Result<GpuProfile> load_calibrated(const std::string& text, const std::string& path) {
+    const nlohmann::json file = nlohmann::json::parse(text, nullptr, false);
+    const auto wrong = [&](const std::string& message) { return tl::unexpected(complaint("FF0902", message, path)); };
+    if (!file.is_object() || !file.contains("gpu") || !file["gpu"].is_string() || !file.contains("values") || !file["values"].is_object()) {
+        return wrong("a file of coefficients holds \"gpu\" and \"values\"");
+    }
+    auto gpu = load_built_in(file["gpu"].get<std::string>());
+    if (!gpu) {
+        return tl::unexpected(std::move(gpu.error()));
+    }
+    for (const auto& [key, entry] : file["values"].items()) {
+        if (!entry.is_object() || !entry.contains("value") || !entry["value"].is_number() || !(entry["value"].get<double>() >= 0)) {
+            return wrong("/values/" + key + ": its value is no number of zero and more");
+        }
+        const auto word = [&](const char* name) { return entry.contains(name) && entry[name].is_string() ? entry[name].get<std::string>() : std::string(); };
+        SourcedValue& value = gpu->values[key];
+        value = {};
+        value.value = entry["value"].get<double>();
+        value.unit = word("unit");
+        value.basis = "fitted";
+        value.source = word("source");
+        value.note = word("note");
+    }
+    gpu->origin = path;
+    return gpu;
+}
+
 }  // namespace
 
 double SourcedCurve::at(double x) const {
@@ -169,6 +199,9 @@ Result<GpuProfile> load_gpu(const std::string& name) {
     auto text = read_file(name);
     if (!text) {
         return tl::unexpected(std::move(text.error()));
+    }
+    if (text->find("\"flipflop.coefficients/1\"") != std::string::npos) {
+        return load_calibrated(*text, name);
     }
     return parse_gpu_profile(*text, name);
 }

@@ -23,7 +23,7 @@ const std::map<std::string, Stage> kPublicHeaders{
     {"diagnostic.hpp", words}, {"source.hpp", inputs}, {"inputs.hpp", inputs}, {"ptx.hpp", parser}, {"ir.hpp", ir}, {"facts.hpp", passes}, {"passes.hpp", passes},
     {"launch.hpp", evaluator}, {"evaluator.hpp", evaluator}, {"variants.hpp", evaluator}, {"tools.hpp", advise}, {"gpu.hpp", models}, {"models.hpp", models}, {"hit_rates.hpp", models}, {"analysis.hpp", advise},
     {"advise.hpp", advise}, {"charts.hpp", advise}, {"ncu.hpp", advise}, {"explain.hpp", advise}, {"inspect.hpp", advise}, {"gate.hpp", side}, {"tune.hpp", side},
-    {"validate.hpp", side}, {"report.hpp", report}, {"gate_report.hpp", report}, {"html_report.hpp", report}, {"tune_report.hpp", report}, {"validate_report.hpp", report},
+    {"validate.hpp", side}, {"calibrate.hpp", side}, {"report.hpp", report}, {"gate_report.hpp", report}, {"html_report.hpp", report}, {"tune_report.hpp", report}, {"validate_report.hpp", report},
 };
 
 /// Folders of sources, by the beginning of the path from the root; also how their private headers are included.

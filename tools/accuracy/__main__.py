@@ -8,11 +8,12 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import json
 
+import ablation
 import paper
 import residuals
 from card import held_out_settings, make, slim, write
 from compiler import Compiler, Missing, cache_folder
-from figures import collect, show
+from figures import best_caps, collect, show
 from pipeline import Driver, run_set
 from sets import all_sets
 
@@ -63,8 +64,7 @@ def main():
         return compare([slim(e) for e in entries], root)
     if options.write:
         held = held_out(chosen, options, compiler, driver, flipflop)
-        for measured_set in chosen:   # the tables as shipped again
-            run_set(measured_set, options, compiler, driver)
+        predict_again(chosen, [], options, compiler, driver)   # the tables as shipped again
         common = root / "models" / "coefficients" / "common.json"
         document = json.loads(common.read_text())
         document["values"] |= residuals.widths(options.work, chosen)
@@ -73,7 +73,10 @@ def main():
             document["values"][f"pick_hit_rate_{level}"] = {"value": round(row["within_5pct"], 3), "unit": "1", "basis": "measured", "source": f"{row['groups']} groups of published measurements, docs/accuracy.md",
                                                             "note": "picks within 5 % of their group's best", "tool": "tools/accuracy"}
         common.write_text(json.dumps(document, indent=1) + "\n")
-        card = make(entries, *held, intervals_of(chosen, options.work), confidence, paper.compute(options.measurements, options.work), compiler.version)
+        caps = best_caps(options.work, "gemm_naive_caps_rtx5000ada") if any(s.name == "gemm_naive_caps_rtx5000ada" for s in chosen) else None
+        intervals, paper_rows = intervals_of(chosen, options.work), paper.compute(options.measurements, options.work)
+        ablated = ablation.run(flipflop, chosen, options, lambda some, settings: predict_again(some, settings, options, compiler, driver))
+        card = make(entries, *held, intervals, confidence, paper_rows, compiler.version, caps, ablated)
         write(card, root)
     return 0
 
@@ -81,17 +84,20 @@ def main():
 SETTINGS = [[f"norm_latency={latency}", f"norm_pipes={pipes}", f"l1_lines_per_clk={lines}"] for latency in (2, 3) for pipes in (3, 6) for lines in (1, 0.5)]
 
 
+def predict_again(chosen, settings, options, compiler, driver):
+    asked = options.evaluate, options.set
+    options.evaluate, options.set = False, asked[1] + settings
+    for measured_set in chosen:
+        run_set(measured_set, options, compiler, driver)
+    options.evaluate, options.set = asked
+
+
 def held_out(chosen, options, compiler, driver, flipflop):
     """Time under each setting; what is chosen without a kernel family, or without a GPU, is what its sets are scored by."""
     results = {}
-    asked = options.evaluate, options.set
-    options.evaluate = False
     for setting in SETTINGS:
-        options.set = asked[1] + setting
-        for measured_set in chosen:
-            run_set(measured_set, options, compiler, driver)
+        predict_again(chosen, setting, options, compiler, driver)
         results[" ".join(setting)] = {e["set"] + " " + e["kernel"]: e for e in collect(flipflop, options.work, chosen) if e["quantity"] == "time"}
-    options.set = asked[1]
     any_setting = next(iter(results.values()))
     family, gpu = ({name: e[key] for name, e in any_setting.items()} for key in ("family", "gpu"))
     return [[h["entry"] for h in held_out_settings(results, family, gpu, by).values()] for by in ("family", "gpu")]

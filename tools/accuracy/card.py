@@ -3,14 +3,14 @@ import json
 import statistics
 from pathlib import Path
 
+import ablation
 import paper
 
+CALIBRATION = {"complex_gemm": "the board's energies are fitted on 50 other configurations of this kernel, two of three clocks others (tools/fit_coefficients.py)", "hotspot": "this board is not calibrated"}
 BEGIN, END = "<!-- card: written by make accuracy -->", "<!-- end of the card -->"
 NOTES = {
     "convolution_a100": "Rows lie at 0.55 of the prediction's inverse or at 1.0: the ratio of the A100's base and boost clock is 0.54, and clocks were not recorded. The measured best is one of the few rows at boost.",
     "gemm_rtx3090": "Loads of A straight from global memory with eight lanes apart (MDIMC 8, SA 0) run 1.6 times slower than predicted: strided lines in L1.",
-    "gemm_naive_115w_rtx5000ada": "A cap of 115 W lowers the clock further than predicted: the power of L1 traffic is too high by two, so the clock is too low.",
-    "gemm_naive_caps_rtx5000ada": "As the row of 115 W: the power model's, not the time model's.",
     "dedispersion_a100": "The evaluator cuts the channel loop short (addresses from data), so counts and footprint are partly unknown; the set is flat.",
     "dedispersion_a4000": "As the A100's.",
     "convolution_rtx3090": "Within a group of one tile size the pick is a wider block than the best: its load phase is cheaper in the model, and a quarter slower measured. Not explained.",
@@ -45,8 +45,8 @@ def blocks_share(entries, figure):
     return (hits / groups if groups else None), groups
 
 
-def figures(time, energy, power):
-    """The issue's table from one entry a set."""
+def figures(time, energy, power, caps=None):
+    """The issue's table from one entry a set. `caps`: what figures.best_caps found."""
     tuned = [e for e in time if e["family"] not in ("streams", "attention")]
     spread = [e for e in tuned if e["median_over_best"] >= 1.5]
     streams = [e for e in time if e["family"] == "streams"]
@@ -76,10 +76,12 @@ def figures(time, energy, power):
         add(f"streams over block size, {gpu}", sum(e["mape"] * e["n"] for e in mine) / sum(e["n"] for e in mine), 0.10, 0.05, False, f"{sum(e['n'] for e in mine)} rows")
     for e in power:
         if e["family"] in ("complex_gemm", "hotspot"):
-            add(f"power error with predicted rates, {e['set']}", e["mape"], 0.10, 0.05, False, f"{e['n']} rows", "this board is not calibrated")
+            add(f"power error with predicted rates, {e['set']}", e["mape"], 0.10, 0.05, False, f"{e['n']} rows", CALIBRATION[e["family"]])
     for e in energy:
         if e["family"] in ("complex_gemm", "gemm_naive"):
             add(f"regret of the energy pick, {e['set']}", e["model"]["first_regret"], 0.05, 0.01, False, f"{e['n']} rows")
+    if caps and caps["launches"]:
+        add("energy-best power cap of the naive GEMM: right or its neighbour", caps["near"], 1.0, 1.0, True, f"{caps['launches']} launches of three caps and more", f"exactly right: {caps['right'] * 100:.0f} %")
     if attention:
         add("attention rows, rank correlation of time, mean", mean(e["model"]["spearman"] for e in attention), 0.90, 0.97, True, f"{len(attention)} lengths")
         mine = [e for e in energy if e["family"] == "attention"]
@@ -109,14 +111,14 @@ def rounded(value):
     return value
 
 
-def make(entries, held_kernel, held_gpu, intervals, confidence, paper_rows, compiler):
+def make(entries, held_kernel, held_gpu, intervals, confidence, paper_rows, compiler, caps, ablated):
     by = lambda quantity: [e for e in entries if e["quantity"] == quantity]
     card = {"schema": "flipflop.accuracy/1", "compiler": compiler,
             "basis": {"in_sample": "formulas and rates as shipped; no constant was fitted on these kernels but the streams', and formulas were chosen while looking at the sets",
                       "leave_one_kernel_out": "norms and line rate (8 settings) chosen by mean rank correlation on the other kernel families", "leave_one_gpu_out": "the same, chosen on the other GPUs"},
-            "figures": {"leave_one_kernel_out": figures(held_kernel, by("energy"), by("power")), "leave_one_gpu_out": figures(held_gpu, by("energy"), by("power")),
-                        "in_sample": figures(by("time"), by("energy"), by("power"))},
-            "intervals": intervals, "confidence": confidence, "paper": paper_rows, "sets": [slim(e) for e in sorted(entries, key=lambda e: (e["quantity"] != "time", -e["mape_one_scale"]))]}
+            "figures": {"leave_one_kernel_out": figures(held_kernel, by("energy"), by("power"), caps), "leave_one_gpu_out": figures(held_gpu, by("energy"), by("power"), caps),
+                        "in_sample": figures(by("time"), by("energy"), by("power"), caps)},
+            "intervals": intervals, "ablation": ablated, "confidence": confidence, "paper": paper_rows, "sets": [slim(e) for e in sorted(entries, key=lambda e: (e["quantity"] != "time", -e["mape_one_scale"]))]}
     return rounded(card)
 
 
@@ -126,7 +128,7 @@ def number(value, percent):
 
 def markdown(card):
     lines = [BEGIN, "", f"Variants compiled with {card['compiler']}. The first column of figures leaves the kernel out, the second the GPU, the third is in sample as to the formulas (see below). "
-             "Figures of power and energy are the same in all three: nothing of them was fitted here.", "", "| figure | must | aim | kernel left out | GPU left out | in sample | n | |", "|---|---|---|---|---|---|---|---|"]
+             "Figures of power and energy are the same in all three: nothing of them was fitted on the scored rows.", "", "| figure | must | aim | kernel left out | GPU left out | in sample | n | |", "|---|---|---|---|---|---|---|---|"]
     table = card["figures"]
     order = sorted(table["leave_one_kernel_out"], key=lambda r: r["met"])
     for row in order:
@@ -154,7 +156,8 @@ def markdown(card):
               "| family | n | sigma of the others | inside | paired: sigma | inside |", "|---|---|---|---|---|---|"]
     for name, row in card["intervals"].items():
         lines.append(f"| {name} | {row['n']} | {row['sigma']:.3f} | {row['coverage'] * 100:.0f} % | {row['paired_sigma']:.3f} | {row['paired_coverage'] * 100:.0f} % |")
-    lines += ["", "### What `confidence` means", "", "Picks among blocks of one kernel (groups that differ in block shape only, four shapes and more, streams aside), by the chance `p_within_5pct` that was told: high from 70 %, medium from 50 %, "
+    lines += ["", *ablation.markdown(card["ablation"])]
+    lines += ["### What `confidence` means", "", "Picks among blocks of one kernel (groups that differ in block shape only, four shapes and more, streams aside), by the chance `p_within_5pct` that was told: high from 70 %, medium from 50 %, "
               "low below. A launch that is not fully described, or registers that are estimated, are low whatever the chance.", "", "| confidence | groups | told | measured within 5 % | within 10 % | mean regret |", "|---|---|---|---|---|---|"]
     for name, row in card["confidence"].items():
         lines.append(f"| {name} | {row['groups']} | {row['told'] * 100:.0f} % | {row['within_5pct'] * 100:.0f} % | {row['within_10pct'] * 100:.0f} % | {row['regret'] * 100:.1f} % |")

@@ -1,4 +1,5 @@
 """The figures of the accuracy card, from what `flipflop validate --format json` says of each set."""
+import csv
 import json
 import statistics
 import subprocess
@@ -25,6 +26,27 @@ def collect(binary, folder, sets):
         for entry in validate(binary, folder, measured_set)["sets"]:
             entries.append({"set": measured_set.name, "family": measured_set.family, "trust": measured_set.trust, **entry})
     return entries
+
+
+def best_caps(folder, name):
+    """Launches measured under three power caps and more: how often the cap that is predicted to take least energy is the measured one, or next to it."""
+    def read(kind):
+        with open(Path(folder) / f"{name}.{kind}.csv") as file:
+            return list(csv.DictReader(file))
+    keys = ("precision", "tile_size_x", "tile_size_y", "block_x", "block_y")
+    key = lambda row: tuple(row[k] for k in keys)
+    predicted = {(key(row), row["power_limit_w"]): float(row["energy_mj"]) for row in read("predictions") if row["energy_mj"]}
+    launches = {}
+    for row in read("measurements"):
+        cap = row["power_limit_w"]
+        if row["energy_mj"] and (key(row), cap) in predicted:
+            launches.setdefault(key(row), {})[float(cap)] = (float(row["energy_mj"]), predicted[key(row), cap])
+    far = []
+    for caps in (caps for caps in launches.values() if len(caps) >= 3):
+        order = sorted(caps)
+        measured, ours = (min(order, key=lambda cap: caps[cap][which]) for which in (0, 1))
+        far.append(abs(order.index(measured) - order.index(ours)))
+    return {"launches": len(far), "right": sum(f == 0 for f in far) / max(1, len(far)), "near": sum(f <= 1 for f in far) / max(1, len(far))}
 
 
 def show(entries, quantity="time"):

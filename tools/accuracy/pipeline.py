@@ -20,11 +20,10 @@ class Driver:
 
     def __init__(self, root, build):
         self.binary = Path(build) / "accuracy_driver"
-        library = Path(build) / "libflipflop_core.a"
-        source = Path(root) / "tools" / "accuracy_driver.cpp"
-        if not self.binary.exists() or self.binary.stat().st_mtime < max(library.stat().st_mtime, source.stat().st_mtime):
-            subprocess.run(["g++", "-std=c++20", "-O2", "-DFMT_SHARED", "-Iinclude", "-I.", "-Isrc", str(source), str(library), "-lfmt", "-llz4", "-lzstd", "-pthread", "-o", str(self.binary)],
-                           check=True, cwd=root)
+        if (Path(build) / "CMakeCache.txt").exists():
+            subprocess.run(["cmake", "--build", str(build), "--target", "accuracy_driver"], check=True, cwd=root, stdout=subprocess.DEVNULL)
+        elif not self.binary.exists():
+            raise FileNotFoundError(f"no accuracy_driver in {build}")
 
     def facts(self, jobs, path):
         done = subprocess.run([self.binary, "facts", str(path)], input="\n".join(jobs) + "\n", text=True, capture_output=True)
