@@ -12,6 +12,7 @@
 #include "fit_book.hpp"
 #include "flipflop/advise.hpp"
 #include "kernel_analysis.hpp"
+#include "machine_code.hpp"
 #include "machines.hpp"
 #include "parallel.hpp"
 #include "producer.hpp"
@@ -193,6 +194,9 @@ Result<Analysis> analyze(const std::vector<Input>& inputs, const AnalyzeOptions&
     analysis.used["ptxas"] = plan->boards.compiler->version();
     for (const Input& input : inputs)
         for (const auto& [tool, version] : input.used) analysis.used[tool] = version;
+    auto machine_code = machine_kernels(inputs, options.launch.kernels, plan->boards.gpus);
+    if (!machine_code && parsed.places.empty()) return tl::unexpected(machine_code.error());
+    if (machine_code) analysis.machine_kernels = std::move(*machine_code);
     if (parsed.places.empty()) {
         // Texts with errors speak for themselves; a sound input without a kernel is an input error of its own.
         if (analysis.errors > 0) return analysis;
@@ -207,6 +211,7 @@ Result<Analysis> analyze(const std::vector<Input>& inputs, const AnalyzeOptions&
     }
     auto described = describe(std::move(plan->requests), options, parsed.names, *chosen);
     if (!described) return tl::unexpected(described.error());
+    for (const std::size_t k : *chosen) plan->boards.compiler->expect(*parsed.places[k].module);
     std::vector<Metadata> metadata;
     for (const std::size_t k : *chosen) metadata.push_back(metadata_of(*parsed.places[k].input, plan->table ? &*plan->table : nullptr, parsed.names[k].name));
     add_metadata(*described, metadata);
@@ -214,7 +219,7 @@ Result<Analysis> analyze(const std::vector<Input>& inputs, const AnalyzeOptions&
     if (options.variants) analysis.variants = rank_variants(analysis.kernels, options.objective, plan->boards.paired);
     if (options.source_text) suppress(analysis, options.source_text);
     analysis.steps = summarise_steps(analysis.kernels);
-    const std::vector<Diagnostic>& notes = plan->boards.compiler->notes();
+    const std::vector<Diagnostic> notes = plan->boards.compiler->notes();
     analysis.notes.insert(analysis.notes.end(), notes.begin(), notes.end());
     count(notes, analysis);
     return analysis;
