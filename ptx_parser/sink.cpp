@@ -74,7 +74,8 @@ std::string harmless(std::string_view text) {
 
 std::string render(const Diagnostic& diagnostic) {
     std::string out = harmless(diagnostic.file);
-    if (diagnostic.at.line != 0) out += fmt::format(":{}:{}", diagnostic.at.line, diagnostic.at.column);
+    if (diagnostic.at.line != 0) out += fmt::format(":{}", diagnostic.at.line);
+    if (diagnostic.at.line != 0 && diagnostic.at.column != 0) out += fmt::format(":{}", diagnostic.at.column);
     if (!out.empty()) out += ": ";
     out += fmt::format("{}[{}]: {}\n", to_string(diagnostic.severity), diagnostic.id, harmless(diagnostic.message));
     if (!diagnostic.source_line.empty()) {

@@ -256,12 +256,22 @@ struct VariantRanking {
     std::vector<VariantLine> lines;
 };
 
+/// A kernel of an input without PTX, on a GPU that runs its machine code: what it needs and what fits, no more.
+struct MachineKernel {
+    std::string input, cubin, architecture, demangled, gpu;
+    CubinKernel needs;
+    std::uint32_t block_threads{};
+    bool block_is_required{};                ///< .reqntid; else 256 are assumed, or what the launch bound allows
+    Occupancy occupancy;
+};
+
 struct Analysis {
     std::map<std::string, std::optional<std::string>> used;   ///< tool -> version
     std::vector<InputSummary> inputs;
     std::vector<KernelAnalysis> kernels;
     std::vector<StepSummary> steps;          ///< by GPU, where `calls` were given
     std::vector<VariantRanking> variants;
+    std::vector<MachineKernel> machine_kernels;   ///< in the inputs' order, GPU by GPU
     std::vector<Diagnostic> notes;           ///< for standard error: what was asked for and did not apply everywhere
     bool overview{};                         ///< many kernels: each was given a tenth of the effort, and no sensitivities
     std::uint64_t errors{}, warnings{};      ///< of all inputs' and modules' diagnostics

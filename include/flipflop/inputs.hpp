@@ -2,6 +2,7 @@
 // Invariant: nothing is read without bound; hostile containers are errors, not crashes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -25,8 +26,23 @@ struct PtxText {
     std::shared_ptr<const std::string> text;
 };
 
+/// What machine code says of one of its kernels; empty: it does not.
+struct CubinKernel {
+    std::string name;                       ///< mangled
+    std::uint64_t code_bytes{};             ///< of instructions
+    std::optional<std::uint32_t> registers, barriers, max_registers;
+    std::optional<std::array<std::uint32_t, 3>> max_block, required_block, cluster;
+    std::optional<std::uint64_t> shared_bytes;       ///< a block's own, without what the system takes
+    std::optional<std::uint64_t> stack_frame_bytes;  ///< a thread, as ptxas -v counts it
+    bool linked{true};                      ///< false: of an object that is still to be linked, which may need more
+};
+
 /// Machine code that lies beside the PTX. `bytes` is its size as stored, compressed or not; cuobjdump text does not say.
-struct CubinEntry { std::string name, architecture; std::optional<std::uint64_t> bytes; };
+struct CubinEntry {
+    std::string name, architecture;
+    std::optional<std::uint64_t> bytes;
+    std::optional<std::vector<CubinKernel>> kernels;  ///< empty: it was not read
+};
 
 struct Input {
     std::string path;                       ///< as given, "-" for standard input

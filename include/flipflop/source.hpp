@@ -22,6 +22,7 @@ struct SourceOptions {
     // The surroundings, which the library does not read by itself.
     std::string path, cuda_home, temporary_folder{"/tmp"};
     std::string cache_folder;                ///< empty: nothing is kept
+    std::uint64_t cache_limit_bytes{2ULL << 30};
     std::string self;                        ///< this program, to run NVRTC in a process of its own; empty: not used
 };
 

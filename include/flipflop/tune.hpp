@@ -50,11 +50,13 @@ struct TuneRow {
     std::string error, error_stage;          ///< stage: compile | launch | constraints
 };
 
-/// What a parameter is worth: how much the best that can be had at each of its values differs.
+/// What a parameter is worth by itself: how the cost (time, or energy where that is the objective) changes between
+/// configurations that differ in it alone, so that what goes along with it in the sample is not taken for it.
 struct ParameterEffect {
     std::string name;
-    double spread{};                         ///< best at its worst value over best at its best value
-    struct At { std::string value; std::optional<double> best_time_us; std::uint32_t rows{}, kept{}; };
+    std::optional<double> spread;            ///< cost at its worst value over that at its best; empty: too few pairs
+    std::uint32_t groups{};                  ///< sets of configurations that agree in all else and differ in it
+    struct At { std::string value; std::optional<double> best_cost, relative; std::uint32_t rows{}, kept{}; };   ///< relative: to its best value
     std::vector<At> values;
 };
 

@@ -13,6 +13,7 @@
 #include "flipflop/advise.hpp"
 #include "kernel_analysis.hpp"
 #include "library.hpp"
+#include "machine_code.hpp"
 #include "machines.hpp"
 #include "step.hpp"
 #include "select_kernels.hpp"
@@ -95,7 +96,7 @@ Result<std::vector<Diagnostic>> check_fits(Library& library, const std::vector<s
         use_field_names(requests.fields, common);
         for (Case& one : cases.list) use_field_names(requests.fields, one.arguments);
         wrong = missing_argument(code.facts, common, cases);
-    }, [] {});
+    });
     if (wrong) return tl::unexpected(*wrong);
     if (const auto misfit = fits.misfit()) return tl::unexpected(*misfit);
     return fits.notes();
@@ -159,7 +160,7 @@ Result<void> analyse_all(Library& library, const std::vector<std::size_t>& chose
         kernel.input = place.input->path;
         kernel.metadata = metadata[i];
         if (brief && options.lines_only && !options.variants) keep_line(kernel);
-    }, [&] { plan.boards.compiler->forget(); });
+    }, {[&](const KernelPlace& place) { plan.boards.compiler->expect(*place.module); }, [&] { plan.boards.compiler->forget(); }});
     for (auto& result : results) {
         if (!*result) return tl::unexpected(result->error());
         analysis.kernels.push_back(std::move(**result));
@@ -187,6 +188,9 @@ Result<Analysis> analyze(const std::vector<Input>& inputs, const AnalyzeOptions&
     analysis.used["ptxas"] = plan->boards.compiler->version();
     for (const Input& input : inputs)
         for (const auto& [tool, version] : input.used) analysis.used[tool] = version;
+    auto machine_code = machine_kernels(inputs, options.launch.kernels, plan->boards.gpus);
+    if (!machine_code && library.names().empty()) return tl::unexpected(machine_code.error());
+    if (machine_code) analysis.machine_kernels = std::move(*machine_code);
     if (library.names().empty()) {
         // Texts with errors speak for themselves; a sound input without a kernel is an input error of its own.
         if (analysis.errors > 0) return analysis;
@@ -211,7 +215,7 @@ Result<Analysis> analyze(const std::vector<Input>& inputs, const AnalyzeOptions&
     if (options.variants) analysis.variants = rank_variants(analysis.kernels, options.objective, plan->boards.paired);
     if (options.source_text) suppress(analysis, options.source_text);
     analysis.steps = summarise_steps(analysis.kernels);
-    const std::vector<Diagnostic>& notes = plan->boards.compiler->notes();
+    const std::vector<Diagnostic> notes = plan->boards.compiler->notes();
     analysis.notes.insert(analysis.notes.end(), notes.begin(), notes.end());
     count(notes, analysis);
     return analysis;

@@ -85,6 +85,10 @@ bool ptx_runs_on(const std::string& target_text, const ComputeCapability& cc) {
 bool cubin_runs_on(const std::string& architecture, const ComputeCapability& cc) {
     const auto target = parse_target(architecture);
     if (!target || target->major != cc.major) return false;
+    // Jetson and Drive: machine code goes neither to a newer one nor between them and boards (CUDA Programming Guide, binary compatibility).
+    static constexpr std::pair<int, int> kTegra[]{{5, 3}, {6, 2}, {7, 2}, {8, 7}, {11, 0}};
+    for (const auto& [major, minor] : kTegra)
+        if (major == cc.major && (minor == cc.minor) != (minor == target->minor)) return false;
     return target->suffix == 'a' ? target->minor == cc.minor : target->minor <= cc.minor;
 }
 

@@ -241,6 +241,9 @@ void Inspector::add_input(const Input& input) {
         }
         work_->pending.erase(found);
     }
+    // Machine code without PTX is no error here: what can be seen of it is reported.
+    for (Diagnostic& d : out.diagnostics)
+        if (d.id == "FF0806") { d.severity = Severity::note; }
     InspectSummary said;
     count(said, out.diagnostics);
     for (const InspectedModule& module : out.modules) { count(said, module.diagnostics); }

@@ -63,12 +63,13 @@ Result<KernelAnalysis> analyse_on_boards(const KernelPlace& place, KernelCode& c
     KernelAnalysis analysis;
     analysis.parameter_values = runs.front().subject.arguments.words;
     std::vector<Stage> stages;
+    std::vector<Result<Resources>> resources(boards.gpus.size());
+    parallel_for(boards.gpus.size(), threads, [&](std::size_t g) { resources[g] = boards.compiler->resources(*place.input, code, *place.module, boards.gpus[g]); });
     for (std::size_t g = 0; g < boards.gpus.size(); ++g) {
-        auto resources = boards.compiler->resources(code, *place.module, boards.gpus[g]);
-        if (!resources) return tl::unexpected(resources.error());
+        if (!resources[g]) return tl::unexpected(resources[g].error());
         for (Run& run : runs)
-            stages.push_back({run.book.get(), &boards.gpus[g], &boards.models[g], boards.paired[g], *resources,
-                              choose_code(*place.input, *place.module, boards.gpus[g].cc), requests.options, options.warm_cache, place.input->kind == InputKind::triton});
+            stages.push_back({run.book.get(), &boards.gpus[g], &boards.models[g], boards.paired[g], *resources[g],
+                              choose_code(*place.input, *place.module, code.facts.name, boards.gpus[g].cc), requests.options, options.warm_cache, place.input->kind == InputKind::triton});
     }
     // Several cases go side by side, a single one spreads its blocks.
     const unsigned outer = runs.size() > 1 ? threads : 1, inner = runs.size() > 1 ? 1 : threads;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -26,16 +27,23 @@ public:
     [[nodiscard]] const std::vector<KernelName>& names() const { return names_; }
     [[nodiscard]] const Input& input_of(std::size_t kernel) const { return *texts_[places_[kernel].text].input; }
 
-    /// Calls work(position in `chosen`, place) for each chosen kernel, on some threads, a few modules at a time;
-    /// `after_each` when those are about to go.
-    template <class Work, class After>
-    void each(const std::vector<std::size_t>& chosen, unsigned threads, Work&& work, After&& after_each) {
+    /// Of modules that come and go: `comes` for each chosen kernel of those in work, `go` when they are about to go.
+    struct Hooks {
+        std::function<void(const KernelPlace&)> comes;
+        std::function<void()> go;
+    };
+
+    /// Calls work(position in `chosen`, place, threads of its own) for each chosen kernel, on some threads, a few modules
+    /// at a time.
+    template <class Work>
+    void each(const std::vector<std::size_t>& chosen, unsigned threads, Work&& work, const Hooks& hooks = {}) {
         for (std::size_t begin = 0; begin < chosen.size();) {
             const std::size_t end = load_from(chosen, begin);
+            for (std::size_t i = begin; hooks.comes && i < end; ++i) hooks.comes(place_of(chosen[i]));
             const unsigned outer = end - begin >= threads ? threads : 1;
             parallel_for(end - begin, outer, [&](std::size_t i) { work(begin + i, place_of(chosen[begin + i]), outer > 1 ? 1 : threads); });
             if (!keeps_all_) {
-                after_each();
+                if (hooks.go) hooks.go();
                 for (Text& text : texts_) text.parsed.reset();
             }
             begin = end;

@@ -14,6 +14,7 @@
 #include <fmt/core.h>
 
 #include "cli/commands.hpp"
+#include "cli/interruption.hpp"
 #include "cli/source_options.hpp"
 #include "cli/suggest.hpp"
 #include "flipflop/tools.hpp"
@@ -133,6 +134,7 @@ int run(int argc, char** argv) {
     // `--` ends our options: what follows is the compiler's, for those commands that may have to run one.
     static constexpr std::string_view kCompiling[]{"analyze", "inspect", "explain", "baseline", "check", "diff", "tune"};
     const bool compiling = argc > 1 && std::find(std::begin(kCompiling), std::end(kCompiling), std::string_view(argv[1])) != std::end(kCompiling);
+    if (compiling) { clean_up_when_interrupted(); }
     const int own = compiling ? static_cast<int>(std::find(argv + 1, argv + argc, std::string_view("--")) - argv) : argc;
     for (int i = own + 1; i < argc; ++i) { result.compiler_flags.emplace_back(argv[i]); }
     try {

@@ -35,6 +35,7 @@ void add_source_options(CLI::App& command, SourceArguments& a) {
     command.add_option("-I", a.include_folders, "folder of headers, repeatable")->allow_extra_args(false)->type_name("FOLDER")->group(group);
     command.add_option("--compile-commands", a.compile_commands, "a compile_commands.json (or its folder): macros and folders of the source")->type_name("FILE")->group(group);
     command.add_option("--compile-timeout", a.timeout_seconds, "for one compilation")->type_name("SECONDS")->check(CLI::Range(1U, 86400U))->group(group);
+    command.add_option("--cache-limit", a.cache_limit_mib, "what is kept beyond this is dropped, the longest unused first (default 2048)")->type_name("MIB")->check(CLI::Range(1U, 1U << 22))->group(group);
     command.add_flag("--no-cache", a.no_cache, "compile anew, and keep nothing")->group(group);
 }
 
@@ -50,6 +51,7 @@ SourceOptions to_source_options(const SourceArguments& a, const std::vector<std:
     out.path = variable("PATH");
     out.cuda_home = variable("CUDA_HOME");
     if (const std::string folder = variable("TMPDIR"); !folder.empty()) { out.temporary_folder = folder; }
+    out.cache_limit_bytes = std::uint64_t{a.cache_limit_mib} << 20;
     if (!a.no_cache) { out.cache_folder = cache_folder(); }
     std::error_code error;
     const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);

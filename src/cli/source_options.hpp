@@ -17,6 +17,7 @@ struct SourceArguments {
     std::vector<std::string> defines, include_folders;
     std::vector<std::string> flags;          ///< behind `--`
     unsigned timeout_seconds{120};
+    unsigned cache_limit_mib{2048};
     bool no_cache{};
 };
 

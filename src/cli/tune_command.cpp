@@ -18,6 +18,8 @@
 namespace flipflop::cli {
 namespace {
 
+constexpr std::uint64_t kMostConfigurations = 10'000'000;   ///< of one run; what is known of each is held in memory
+
 struct TuneArguments {
     TuneOptions tune;
     LaunchArguments launch;
@@ -131,9 +133,9 @@ void add_tune_command(CLI::App& app, CommandResult& result) {
     command->add_option("--restrict", tune.restricts, "a condition on parameters, as 'TILE*BY<=1024'; repeatable")->allow_extra_args(false)->type_name("EXPR")->group(space);
     command->add_option("--block", tune.block, "threads of a block, as expressions of parameters; default block_size_x/y/z")->type_name("X[,Y[,Z]]")->group(space);
     command->add_option("--configs", tune.configurations, "exactly these configurations: columns named as the parameters")->type_name("FILE.csv")->group(space);
-    command->add_option("--sample", tune.sample, "so many configurations at random")->type_name("N")->check(CLI::PositiveNumber)->group(space);
+    command->add_option("--sample", tune.sample, "so many configurations at random")->type_name("N")->check(CLI::Range(std::uint64_t{1}, kMostConfigurations))->group(space);
     command->add_option("--seed", tune.seed, "of the sample")->type_name("S")->group(space);
-    command->add_option("--most", tune.most, "configurations of one run; a larger space is refused")->type_name("N")->group(space);
+    command->add_option("--most", tune.most, "configurations of one run; a larger space is refused (default 1000000)")->type_name("N")->check(CLI::Range(std::uint64_t{1}, kMostConfigurations))->group(space);
     command->add_option("--reference", tune.reference, "the variant in use: 'safe' says whether another computes the same")->type_name("PARAM=VALUE,...")->group(space);
     command->add_flag("--list", tune.list_only, "the configurations and their launches only: nothing is compiled")->group(space);
     add_launch_options(*command, arguments->launch);

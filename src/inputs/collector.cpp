@@ -5,10 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "inputs/cubin.hpp"
+
 namespace flipflop {
 namespace {
 
 constexpr std::uint64_t kAlwaysAllowed = 64ULL << 20;
+constexpr std::uint64_t kMostMachineCode = 256ULL << 20;   // a quarter of a second
 constexpr std::uint64_t kMostComplaints = 100;   // a damaged container can hold a million broken entries
 
 }  // namespace
@@ -48,8 +51,20 @@ void Collector::add_text(std::string name, std::string text) {
         input_.texts.push_back(std::move(entry));
 }
 
-void Collector::add_cubin(std::string name, std::string architecture, std::optional<std::uint64_t> bytes) {
-    input_.cubins.push_back({std::move(name), std::move(architecture), bytes});
+void Collector::add_cubin(std::string name, std::string architecture, std::optional<std::uint64_t> bytes, std::string_view code) {
+    CubinEntry entry{std::move(name), std::move(architecture), bytes, std::nullopt};
+    if (code.starts_with("\x7f""ELF")) {
+        auto kernels = read_cubin(code);
+        if (kernels) entry.kernels = std::move(*kernels);
+        else note(Severity::warning, "FF0819", entry.name, kernels.error() + "; what its kernels need is not known");
+    }
+    input_.cubins.push_back(std::move(entry));
+}
+
+bool Collector::spend_on_machine_code(std::uint64_t bytes) {
+    if (bytes > kMostMachineCode - machine_code_bytes_) return ++unread_cubins_, false;
+    machine_code_bytes_ += bytes;
+    return true;
 }
 
 bool Collector::count_entry() {
@@ -64,6 +79,8 @@ void Collector::pass_over(std::string kind) { ++passed_over_[std::move(kind)]; }
 void Collector::finish() {
     for (const auto& [kind, count] : passed_over_)
         note(Severity::note, "FF0815", input_.path, fmt::format("{} fatbin entr{} of {} not read", count, count == 1 ? "y" : "ies", kind));
+    if (unread_cubins_ != 0)
+        note(Severity::note, "FF0820", input_.path, fmt::format("{} cubins are listed without their kernels: more than {} MiB of machine code are not unpacked for that", unread_cubins_, kMostMachineCode >> 20));
 }
 
 void Collector::damaged(const std::string& where, std::string message) { note(Severity::error, "FF0807", where, std::move(message)); }

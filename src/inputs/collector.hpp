@@ -22,13 +22,16 @@ public:
     /// Bytes of text that may still be added; what a decompressor may make at most.
     [[nodiscard]] std::uint64_t text_budget() const;
     void add_text(std::string name, std::string text);
-    void add_cubin(std::string name, std::string architecture, std::optional<std::uint64_t> bytes);
+    /// Lists machine code, with its kernels where `code` is an ELF file; FF0819 when it is a damaged one.
+    void add_cubin(std::string name, std::string architecture, std::optional<std::uint64_t> bytes, std::string_view code);
+    /// Whether machine code of this size may still be unpacked only to see what its kernels need; finish() says when not.
+    [[nodiscard]] bool spend_on_machine_code(std::uint64_t bytes);
     /// Counts one more entry, member or section; false (after one FF0808) when there are too many.
     [[nodiscard]] bool count_entry();
 
     /// Counts an entry whose kind is not read; finish() says how many there were of which.
     void pass_over(std::string kind);
-    void finish();                                                                     ///< FF0815 notes
+    void finish();                                                                     ///< FF0815 and FF0820 notes
 
     void damaged(const std::string& where, std::string message);                       ///< FF0807
     void limit(const std::string& where, std::string message);                         ///< FF0808
@@ -46,6 +49,7 @@ private:
     std::size_t forgotten_{};
     std::uint64_t total_limit_;
     std::uint64_t texts_{}, entries_{}, errors_{}, notes_{};
+    std::uint64_t machine_code_bytes_{}, unread_cubins_{};
     bool entries_said_{};
     std::map<std::string, std::uint64_t> passed_over_;
 };

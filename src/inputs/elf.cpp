@@ -1,5 +1,5 @@
 // ELF (System V ABI, chapter 4) as far as device code needs it: the sections .nv_fatbin and __nv_relfatbin of host
-// objects, fatbins among their data, and what a cubin (machine 190) is for.
+// objects, and fatbins among their data. Cubins (machine 190) are read in cubin.cpp.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "inputs/collector.hpp"
+#include "inputs/cubin.hpp"
+#include "inputs/elf_sections.hpp"
 #include "inputs/little_endian.hpp"
 
 namespace flipflop {
@@ -15,56 +17,17 @@ namespace {
 using std::string_view;
 
 constexpr std::uint16_t kCudaMachine = 190;
-constexpr std::uint32_t kNoBits = 8;
 constexpr string_view kFatbinMagic{"\x50\xed\x55\xba\x01\x00\x10\x00", 8};
 
-struct Layout {                              // of the 64-bit and the 32-bit form
-    bool wide{};
-    [[nodiscard]] std::optional<std::uint64_t> word(string_view bytes, std::uint64_t at) const {
-        if (wide) return number_at<std::uint64_t>(bytes, at);
-        const auto narrow = number_at<std::uint32_t>(bytes, at);
-        return narrow ? std::optional<std::uint64_t>{*narrow} : std::nullopt;
-    }
-};
-
-struct Section {
-    std::uint32_t name{}, type{}, link{};
-    std::uint64_t flags{}, offset{}, bytes{};
-};
-
 /// Code of the host, tables of symbols, strings and relocations: no place for device code, and half of a large library.
-bool holds_no_data(const Section& section) {
+bool holds_no_data(const ElfSection& section) {
     constexpr std::uint64_t kExecutable = 4;
-    enum Type : std::uint32_t { symbols = 2, strings = 3, relocations_with_addends = 4, hashes = 5, note = 7, relocations = 9, dynamic_symbols = 11 };
+    enum Type : std::uint32_t { symbols = kElfSymbols, strings = 3, relocations_with_addends = 4, hashes = 5, note = kElfNotes, relocations = 9, dynamic_symbols = 11 };
     if ((section.flags & kExecutable) != 0) return true;
     switch (section.type) {
         case symbols: case strings: case relocations_with_addends: case hashes: case note: case relocations: case dynamic_symbols: return true;
         default: return false;
     }
-}
-
-std::optional<Section> section_at(string_view elf, Layout layout, std::uint64_t at) {
-    const auto name = number_at<std::uint32_t>(elf, at), type = number_at<std::uint32_t>(elf, at + 4);
-    const auto offset = layout.word(elf, at + (layout.wide ? 24 : 16)), bytes = layout.word(elf, at + (layout.wide ? 32 : 20));
-    const auto link = number_at<std::uint32_t>(elf, at + (layout.wide ? 40 : 24));
-    const auto flags = layout.word(elf, at + 8);
-    if (!name || !type || !offset || !bytes || !link || !flags) return std::nullopt;
-    return Section{*name, *type, *link, *flags, *offset, *bytes};
-}
-
-string_view name_in(string_view strings, std::uint32_t at) {
-    if (at >= strings.size()) return {};
-    const string_view rest = strings.substr(at);
-    return rest.substr(0, std::min(rest.find('\0'), rest.size()));
-}
-
-/// "sm_90a" from the header of a cubin: the number moved when the ABI's version became 8 (CUDA 13).
-std::string cubin_architecture(string_view elf, Layout layout) {
-    const auto flags = number_at<std::uint32_t>(elf, layout.wide ? 48 : 36);
-    if (!flags || elf.size() < 9) return "unknown";
-    const bool newer = static_cast<unsigned char>(elf[8]) >= 8;
-    const bool accelerated = !newer && (*flags & 0x800) != 0;
-    return fmt::format("sm_{}{}", newer ? (*flags >> 8) & 0xff : *flags & 0xff, accelerated ? "a" : "");
 }
 
 /// Device code outside the sections that nvcc makes for it: libraries that load modules by hand keep fatbins among
@@ -93,53 +56,27 @@ void search_for_fatbins(string_view elf, std::uint64_t from, std::uint64_t to_by
     }
 }
 
-struct SectionTable {
-    std::vector<Section> sections;
-    string_view names;
-};
-
-tl::expected<SectionTable, std::string> section_table(string_view elf, Layout layout, std::uint64_t table) {
-    const auto entry_bytes = number_at<std::uint16_t>(elf, layout.wide ? 58 : 46);
-    const auto count16 = number_at<std::uint16_t>(elf, layout.wide ? 60 : 48), names16 = number_at<std::uint16_t>(elf, layout.wide ? 62 : 50);
-    const auto first = section_at(elf, layout, table);
-    if (!names16 || !first) return tl::unexpected(std::string{"the section table lies outside the file"});
-    if (*entry_bytes < (layout.wide ? 64 : 40)) return tl::unexpected(fmt::format("section headers of {} bytes", *entry_bytes));
-    // More than 0xff00 sections: the true numbers stand in the first header.
-    const std::uint64_t count = *count16 == 0 ? first->bytes : *count16;
-    const std::uint64_t names_at = *names16 == 0xffff ? first->link : *names16;
-    if (count > (elf.size() - table) / *entry_bytes) return tl::unexpected(fmt::format("{} section headers do not fit into the file", count));
-    SectionTable result;
-    result.sections.reserve(static_cast<std::size_t>(count));
-    for (std::uint64_t i = 0; i < count; ++i) result.sections.push_back(*section_at(elf, layout, table + i * *entry_bytes));
-    if (names_at >= count) return tl::unexpected(std::string{"no table of section names"});
-    const Section& names = result.sections[static_cast<std::size_t>(names_at)];
-    const auto strings = slice(elf, names.offset, names.bytes);
-    if (!strings) return tl::unexpected(std::string{"the section names lie outside the file"});
-    result.names = *strings;
-    return result;
-}
-
 }  // namespace
 
 void unpack_elf(string_view elf, const std::string& name, Collector& to) {
     if (elf.size() < 20) return to.damaged(name, "the ELF header is cut off");
-    const Layout layout{elf[4] == 2};
+    const ElfLayout layout{elf[4] == 2};
     if (elf[5] != 1) return;   // big-endian: no host of CUDA
     const auto machine = number_at<std::uint16_t>(elf, 18);
-    if (machine == kCudaMachine) return to.add_cubin(name, cubin_architecture(elf, layout), elf.size());
+    if (machine == kCudaMachine) return to.add_cubin(name, cubin_architecture(elf), elf.size(), elf);
 
     std::uint64_t steps = kSearchSteps;
     const auto table = layout.word(elf, layout.wide ? 40 : 32);
     if (!table) return to.damaged(name, "the ELF header is cut off");
     if (*table == 0) return search_for_fatbins(elf, 0, elf.size(), name, steps, to);
-    const auto sections = section_table(elf, layout, *table);
+    const auto sections = elf_section_table(elf, layout, *table);
     if (!sections) return to.damaged(name, sections.error());
 
     struct Range { std::uint64_t begin{}, bytes{}; bool device{}; };
     std::vector<Range> ranges;   // whose content is known; the rest is searched
-    for (const Section& section : sections->sections) {
-        if (section.type == kNoBits || section.bytes == 0) continue;
-        const string_view title = name_in(sections->names, section.name);
+    for (const ElfSection& section : sections->sections) {
+        if (section.type == kElfNoBits || section.bytes == 0) continue;
+        const string_view title = elf_name(sections->names, section.name);
         const bool device = title == ".nv_fatbin" || title == "__nv_relfatbin";
         if (device || holds_no_data(section)) ranges.push_back({section.offset, section.bytes, device});
     }

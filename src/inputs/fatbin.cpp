@@ -28,31 +28,45 @@ struct Entry {
     std::uint32_t architecture{};
     string_view payload;
 
+    [[nodiscard]] bool compressed() const { return (flags & (kLz4 | kZstd)) != 0; }
     [[nodiscard]] std::string target(string_view prefix) const {
         const char* suffix = (flags & kArchitectureSpecific) != 0 ? "a" : (flags & kFamilySpecific) != 0 ? "f" : "";
         return fmt::format("{}_{}{}", prefix, architecture, suffix);
     }
 };
 
-void unpack_ptx_entry(const Entry& entry, const std::string& name, Collector& to) {
-    const bool compressed = (entry.flags & (kLz4 | kZstd)) != 0;
-    if (!compressed) return unpack_ptx(std::string{entry.payload}, name, to);
-    if (entry.unpacked_bytes > to.text_budget())
-        return to.limit(name, fmt::format("claims to unpack to {} bytes, more than is read of one input", entry.unpacked_bytes));
-    // The payload is padded; the compressed bytes are its beginning. Old writers leave the field at 0 for "all of it".
+/// What was packed. The payload is padded; the compressed bytes are its beginning. Old writers leave the field at 0 for
+/// "all of it".
+tl::expected<std::string, std::string> unpacked(const Entry& entry) {
     const std::uint64_t used = entry.compressed_bytes == 0 ? entry.payload.size() : entry.compressed_bytes;
     const auto packed = slice(entry.payload, 0, used);
-    if (!packed) return to.damaged(name, fmt::format("{} compressed bytes do not fit into an entry of {}", used, entry.payload.size()));
-    auto text = (entry.flags & kZstd) != 0 ? unpack_zstd(*packed, entry.unpacked_bytes) : unpack_lz4(*packed, entry.unpacked_bytes);
+    if (!packed) return tl::unexpected(fmt::format("{} compressed bytes do not fit into an entry of {}", used, entry.payload.size()));
+    return (entry.flags & kZstd) != 0 ? unpack_zstd(*packed, entry.unpacked_bytes) : unpack_lz4(*packed, entry.unpacked_bytes);
+}
+
+void unpack_ptx_entry(const Entry& entry, const std::string& name, Collector& to) {
+    if (!entry.compressed()) return unpack_ptx(std::string{entry.payload}, name, to);
+    if (entry.unpacked_bytes > to.text_budget())
+        return to.limit(name, fmt::format("claims to unpack to {} bytes, more than is read of one input", entry.unpacked_bytes));
+    auto text = unpacked(entry);
     if (!text) return to.damaged(name, text.error());
     unpack_ptx(std::move(*text), name, to);
+}
+
+/// Machine code is listed whatever becomes of its content; what it says of its kernels is read as far as the budget goes.
+void list_cubin(const Entry& entry, const std::string& name, Collector& to) {
+    const std::string target = entry.target("sm");
+    if (!entry.compressed()) return to.add_cubin(name, target, entry.payload.size(), entry.payload);
+    if (!to.spend_on_machine_code(entry.unpacked_bytes)) return to.add_cubin(name, target, entry.payload.size(), {});
+    const auto code = unpacked(entry);
+    to.add_cubin(name, target, entry.payload.size(), code ? string_view(*code) : string_view{});
 }
 
 void take(const Entry& entry, const std::string& name, Collector& to) {
     switch (entry.kind) {
         case 1: return unpack_ptx_entry(entry, fmt::format("{}#{}.{}", name, to.texts() + 1, entry.target("compute")), to);
         case 2:
-        case 4: return to.add_cubin(fmt::format("{}#cubin{}.{}", name, to.input().cubins.size() + 1, entry.target("sm")), entry.target("sm"), entry.payload.size());
+        case 4: return list_cubin(entry, fmt::format("{}#cubin{}.{}", name, to.input().cubins.size() + 1, entry.target("sm")), to);
         case 8: return to.pass_over("LTO IR");
         default: return to.pass_over(fmt::format("kind {}", entry.kind));
     }

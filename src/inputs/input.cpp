@@ -93,10 +93,19 @@ Diagnostic no_ptx_in(const Input& input, Content content) {
         return input_error("FF0806", input.path, fmt::format("is a cubin: machine code for {} that ptxas made, not PTX", input.cubins[0].architecture),
                            "pass the PTX that it was made from: nvcc -ptx (or -keep) writes it, Triton keeps it beside the cubin");
     std::string architectures;
-    for (const CubinEntry& cubin : input.cubins)
+    const CubinEntry* oldest = nullptr;
+    for (const CubinEntry& cubin : input.cubins) {
         if (architectures.find(cubin.architecture) == std::string::npos) architectures += (architectures.empty() ? "" : ", ") + cubin.architecture;
+        const auto number = [](const CubinEntry& c) { return std::pair(c.architecture.size(), c.architecture); };   // "sm_90" before "sm_100"
+        if (oldest == nullptr || number(cubin) < number(*oldest)) oldest = &cubin;
+    }
+    const bool known = oldest->architecture.starts_with("sm_");
     return input_error("FF0806", input.path, fmt::format("{}: it holds machine code only, for {}", message, architectures),
-                       "compile with -gencode arch=compute_80,code=compute_80 (or -arch=sm_80, or -code with compute_..) to keep PTX in it");
+                       fmt::format("compile with -gencode arch=compute_{0},code=compute_{0} beside what is there to keep PTX in it", known ? oldest->architecture.substr(3) : "80"));
+}
+
+bool has_kernels(const Input& input) {
+    return std::any_of(input.cubins.begin(), input.cubins.end(), [](const CubinEntry& c) { return c.kernels && !c.kernels->empty(); });
 }
 
 /// Triton keeps NAME.ptx, NAME.json and NAME.cubin side by side.
@@ -113,6 +122,18 @@ void look_beside(Input& input, const ReadOptions& options) {
         input.kind = InputKind::triton;
         input.metadata = std::move(*metadata);
     }
+}
+
+/// NAME.cubin is what Triton launches, where it is there.
+void look_for_cubin(const Input& input, const ReadOptions& options, Collector& to) {
+    if (input.kind != InputKind::triton) return;
+    const std::string cubin = fs::path(input.path).replace_extension(".cubin").string();
+    InputLimits limits = options.limits;
+    limits.max_file_bytes = std::min<std::uint64_t>(limits.max_file_bytes, 256ULL << 20);
+    std::error_code ignored;
+    if (!fs::is_regular_file(cubin, ignored)) return;
+    const auto file = FileBytes::open(cubin, limits);
+    if (file && sniff(file->view()) == Content::elf) unpack_elf(file->view(), cubin, to);
 }
 
 /// The digest of the file, on a thread of its own where that is worth one.
@@ -135,8 +156,11 @@ private:
     std::string now_;
 };
 
-/// `file` is what holds the bytes, if it is one.
-Result<Input> read_bytes(std::string_view bytes, const std::string& path, const ReadOptions& options, const FileBytes* file = nullptr) {
+enum class WithoutPtx : std::uint8_t { refuse, keep_machine_code };
+
+/// `file` is what holds the bytes, if it is one. Machine code alone is an input with an error where it is to be kept: what
+/// its kernels need can still be said.
+Result<Input> read_bytes(std::string_view bytes, const std::string& path, const ReadOptions& options, WithoutPtx without_ptx, const FileBytes* file = nullptr) {
     const Content content = sniff(bytes);
     const auto kind = kind_of(content);
     if (!kind) return tl::unexpected(refusal(content, path, bytes));
@@ -149,12 +173,15 @@ Result<Input> read_bytes(std::string_view bytes, const std::string& path, const 
     look_beside(input, options);
     Collector collector{input, options, bytes, file ? [file](std::size_t end) { file->forget_before(end); } : std::function<void(std::size_t)>{}};
     unpack(*kind, bytes, path, collector);
+    look_for_cubin(input, options, collector);
     collector.finish();
     if (digest) input.sha256 = digest->get();
     if (collector.texts() == 0) {
         const auto error = std::find_if(input.diagnostics.begin(), input.diagnostics.end(),
                                         [](const Diagnostic& d) { return d.severity == Severity::error; });
-        return tl::unexpected(error != input.diagnostics.end() ? *error : no_ptx_in(input, content));
+        if (error != input.diagnostics.end()) return tl::unexpected(*error);
+        if (without_ptx == WithoutPtx::refuse || !has_kernels(input)) return tl::unexpected(no_ptx_in(input, content));
+        input.diagnostics.push_back(no_ptx_in(input, content));
     }
     return input;
 }
@@ -163,7 +190,7 @@ Result<Input> read_bytes(std::string_view bytes, const std::string& path, const 
 Result<Input> read_named(std::string_view bytes, const std::string& path, const ReadOptions& options, const FileBytes* file = nullptr) {
     if (options.source)
         if (const auto kind = source_kind(sniff(bytes))) return read_source(bytes, path, *kind, options);
-    return read_bytes(bytes, path, options, file);
+    return read_bytes(bytes, path, options, WithoutPtx::keep_machine_code, file);
 }
 
 /// In a directory only what holds PTX counts; that the rest is something else is no complaint.
@@ -184,7 +211,7 @@ Result<std::vector<Input>> read_directory(const std::string& path, const ReadOpt
             ++others[std::string{describe(Content::text)}];   // prose about PTX, most likely
             continue;
         }
-        auto input = file ? read_bytes(file->view(), name, options, &*file) : tl::unexpected(file.error());
+        auto input = file ? read_bytes(file->view(), name, options, WithoutPtx::refuse, &*file) : tl::unexpected(file.error());
         if (input) {
             any_text = true;
             inputs.push_back(std::move(*input));

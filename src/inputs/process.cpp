@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 extern char** environ;
 
@@ -41,6 +43,64 @@ private:
 
 struct Pipe { Descriptor read, write; };
 
+/// What would be left behind if this program ended now.
+class Unfinished {
+public:
+    /// False when all work has been abandoned.
+    bool add(pid_t group) {
+        const std::lock_guard lock(mutex_);
+        if (abandoned_) return false;
+        groups_.insert(group);
+        return true;
+    }
+    void remove(pid_t group) {
+        const std::lock_guard lock(mutex_);
+        groups_.erase(group);
+    }
+    void add(const std::filesystem::path& folder) {
+        const std::lock_guard lock(mutex_);
+        folders_.insert(folder);
+    }
+    void remove(const std::filesystem::path& folder) {
+        const std::lock_guard lock(mutex_);
+        folders_.erase(folder);
+    }
+    void abandon() {
+        const std::lock_guard lock(mutex_);
+        abandoned_ = true;
+        for (const pid_t group : groups_) ::kill(-group, SIGKILL);
+        for (const std::filesystem::path& folder : folders_) {
+            // What was just ended may still be writing a file: once more where one was left.
+            std::error_code error;
+            for (int round = 0; round < 20 && std::filesystem::exists(folder, error); ++round) {
+                std::filesystem::remove_all(folder, error);
+                if (error) ::usleep(5000);
+            }
+        }
+    }
+
+private:
+    std::mutex mutex_;
+    std::set<pid_t> groups_;
+    std::set<std::filesystem::path> folders_;
+    bool abandoned_{};
+};
+
+/// Of the process, as signals and children are.
+Unfinished& unfinished() {
+    static Unfinished* const all = new Unfinished;   // never destroyed: a thread may still be at it when main returns
+    return *all;
+}
+
+/// The environment with another TMPDIR: compilers keep files of their own, and leave them where they are stopped.
+std::vector<std::string> environment_with(const std::string& temporary_folder) {
+    std::vector<std::string> all;
+    for (char** entry = environ; *entry != nullptr; ++entry)
+        if (std::strncmp(*entry, "TMPDIR=", 7) != 0) all.emplace_back(*entry);
+    all.push_back("TMPDIR=" + temporary_folder);
+    return all;
+}
+
 bool make_pipe(Pipe& pipe) {
     std::array<int, 2> ends{};
     // Close-on-exec from the start: another thread may be starting a program of its own.
@@ -62,6 +122,13 @@ int spawn(const std::vector<std::string>& arguments, const ProcessOptions& optio
     std::vector<char*> argv;
     for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
     argv.push_back(nullptr);
+    std::vector<std::string> environment;
+    std::vector<char*> envp;
+    if (!options.temporary_folder.empty()) {
+        environment = environment_with(options.temporary_folder);
+        for (const std::string& entry : environment) envp.push_back(const_cast<char*>(entry.c_str()));
+        envp.push_back(nullptr);
+    }
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     ::posix_spawn_file_actions_init(&actions);
@@ -79,7 +146,7 @@ int spawn(const std::vector<std::string>& arguments, const ProcessOptions& optio
     ::posix_spawn_file_actions_adddup2(&actions, err.write.get(), 2);
     if (!options.working_directory.empty())
         ::posix_spawn_file_actions_addchdir_np(&actions, options.working_directory.c_str());
-    const int error = ::posix_spawn(&pid, arguments[0].c_str(), &actions, &attributes, argv.data(), environ);
+    const int error = ::posix_spawn(&pid, arguments[0].c_str(), &actions, &attributes, argv.data(), envp.empty() ? environ : envp.data());
     ::posix_spawn_file_actions_destroy(&actions);
     ::posix_spawnattr_destroy(&attributes);
     return error;
@@ -133,6 +200,7 @@ public:
         // What the program wrote before it ended is still in the pipes; a grandchild may hold them open, so do not wait.
         for (int rounds = 0; rounds < 64 && (out_.open() || err_.open()) && pump(0); ++rounds) {}
         ::kill(-pid_, SIGKILL);
+        unfinished().remove(pid_);   // before its number can be another's
         reap();
         return std::move(result_);
     }
@@ -193,11 +261,14 @@ Result<ProcessResult> run_process(const std::vector<std::string>& arguments, con
     pid_t pid = -1;
     if (const int error = spawn(arguments, options, in, out, err, pid); error != 0)
         return tl::unexpected(cannot_start(arguments[0], error));
+    if (!unfinished().add(pid)) ::kill(-pid, SIGKILL);
     in.read.close();
     out.write.close();
     err.write.close();
     return Running(pid, options, std::move(in.write), std::move(out.read), std::move(err.read)).wait();
 }
+
+void abandon_all_work() { unfinished().abandon(); }
 
 std::optional<std::string> find_executable(std::string_view name, std::string_view path) {
     while (!path.empty()) {
@@ -224,9 +295,13 @@ Result<TemporaryFolder> TemporaryFolder::make(const std::string& parent) {
     return TemporaryFolder(pattern);
 }
 
+TemporaryFolder::TemporaryFolder(std::filesystem::path path) : path_(std::move(path)) { unfinished().add(path_); }
+
 TemporaryFolder::~TemporaryFolder() {
+    if (path_.empty()) return;
     std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+    std::filesystem::remove_all(path_, ignored);
+    unfinished().remove(path_);
 }
 
 }  // namespace flipflop

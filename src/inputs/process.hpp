@@ -27,6 +27,7 @@ struct ProcessOptions {
     std::size_t max_output_bytes{4U << 20};   ///< of each stream; what goes beyond is read and dropped
     std::string working_directory;            ///< empty: the caller's
     std::string standard_input;               ///< given to the program; it sees end of file afterwards
+    std::string temporary_folder;             ///< TMPDIR of the program; empty: the caller's
 };
 
 struct ProcessResult {
@@ -40,6 +41,10 @@ struct ProcessResult {
 
 /// Runs `arguments[0]`, a path. FF0602 when it cannot start.
 [[nodiscard]] Result<ProcessResult> run_process(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
+
+/// Ends every program that run_process has running, removes every TemporaryFolder, and lets no program start from then on:
+/// for a caller that is about to be ended by a signal. Not from a signal handler. Any thread.
+void abandon_all_work();
 
 /// First executable regular file called `name` in a PATH-like list.
 [[nodiscard]] std::optional<std::string> find_executable(std::string_view name, std::string_view path);
@@ -57,7 +62,7 @@ public:
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
 private:
-    explicit TemporaryFolder(std::filesystem::path path) : path_(std::move(path)) {}
+    explicit TemporaryFolder(std::filesystem::path path);
     std::filesystem::path path_;
 };
 

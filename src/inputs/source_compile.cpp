@@ -23,6 +23,7 @@ using Kind = CompilerTool::Kind;
 constexpr std::size_t kMostLog = 1U << 20;
 constexpr std::size_t kMostMessages = 50;
 constexpr std::size_t kBatch = 16;           ///< jobs a worker takes at once: starting one costs a third of a small kernel
+constexpr std::string_view kStandardInput = "stdin";   ///< compilers want a name
 constexpr std::string_view kFormat = "1";    ///< of what is cached; another one makes everything anew
 
 Diagnostic complaint(const char* id, Severity severity, std::string file, std::string message, std::string help = {}) {
@@ -79,7 +80,8 @@ std::optional<Diagnostic> message_of(const std::string& line) {
             d.at = found == 2 ? LineColumn{numbers[1], numbers[0]} : LineColumn{numbers[0], 0};
         }
         if (const std::size_t prefix = place.rfind(": "); prefix != std::string::npos) place.erase(0, prefix + 2);
-        d.file = std::move(place);
+        if (d.at.line > 0) d.file = std::move(place);
+        else if (place.find(' ') != std::string::npos) d.message = fmt::format("{}: {}", place, d.message);   // "At end of source"
         return d;
     }
     return std::nullopt;
@@ -109,7 +111,7 @@ bool read_whole(const fs::path& path, std::string& text) {
 }  // namespace
 
 SourceCompiler::SourceCompiler(CompilerTool tool, const SourceOptions& options, SourceText source)
-    : tool_(std::move(tool)), options_(options), source_(std::move(source)), architecture_(options.architecture), cache_(options.cache_folder) {
+    : tool_(std::move(tool)), options_(options), source_(std::move(source)), architecture_(options.architecture), cache_(options.cache_folder, options.cache_limit_bytes) {
     if (!options.compile_commands.empty() && !source_.path.empty()) {
         auto flags = compile_command_flags(options.compile_commands, source_.path);
         if (flags) flags_ = std::move(*flags);
@@ -175,6 +177,8 @@ std::vector<std::string> SourceCompiler::arguments(const std::vector<std::string
         case Kind::clang:
             add({"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_" + architecture_, "-O3", "-S", "-gline-directives-only", "-Wno-unknown-cuda-version"});
             if (!options_.cuda_home.empty()) add({"--cuda-path=" + options_.cuda_home});
+            // CUDA 13 has lost a header that clang 19 includes and does not need; an empty one lies beside the output.
+            add({"-idirafter", fs::path(out).parent_path().string()});
             break;
         default: add({"-march=nvptx64", "-mcpu=sm_" + architecture_, "-O2"}); break;
     }
@@ -197,7 +201,7 @@ std::vector<Diagnostic> SourceCompiler::messages_in(const std::string& log) cons
         auto d = message_of(line);
         if (!d) continue;
         std::error_code ignored;
-        const bool own = !source_.path.empty() && (d->file == source_.path || d->file == fs::absolute(source_.path, ignored).string());
+        const bool own = source_.path.empty() ? fs::path(d->file).stem() == kStandardInput : d->file == source_.path || d->file == fs::absolute(source_.path, ignored).string();
         if (own || d->file.empty()) d->file = source_.name;
         (d->severity == Severity::error ? errors : warnings).push_back(std::move(*d));
     }
@@ -226,7 +230,7 @@ CompileResult SourceCompiler::outcome(const ProcessResult& process, std::string 
         result.messages.insert(result.messages.begin(), complaint("FF0614", Severity::error, source_.name, fmt::format("{} {} {}", tool_.name(), tool_.version, what), std::move(help)));
     };
     if (process.timed_out) tool_trouble(fmt::format("took longer than {} s", options_.timeout.count() / 1000), "--compile-timeout N gives it more");
-    else if (process.signal != 0) tool_trouble(fmt::format("crashed (signal {})", process.signal));
+    else if (process.signal != 0) tool_trouble(fmt::format("crashed (signal {}){}{}", process.signal, log.empty() ? "" : ": ", log.substr(0, std::min<std::size_t>(log.find('\n'), 200))));
     else if (process.succeeded()) tool_trouble("ended well and left no PTX");
     else if (process.output_cut && (result.messages.empty() || result.messages.front().severity != Severity::error))
         tool_trouble(fmt::format("ended with code {} and more than {} MiB of messages, of which the first hold no error", process.exit_code, kMostLog >> 20));
@@ -247,9 +251,11 @@ CompileResult SourceCompiler::run(const std::vector<std::string>& defines) const
     ProcessOptions process;
     process.timeout = options_.timeout;
     process.max_output_bytes = kMostLog;
+    process.temporary_folder = folder->path().string();
+    if (tool_.kind == Kind::clang) std::ofstream(folder->path() / "texture_fetch_functions.h").flush();
     std::string source = source_.path;
     if (source.empty()) {   // standard input: compilers want a name, and llc a file
-        source = (folder->path() / (tool_.kind == Kind::llc ? "stdin.ll" : "stdin.cu")).string();
+        source = (folder->path() / (std::string(kStandardInput) + (tool_.kind == Kind::llc ? ".ll" : ".cu"))).string();
         std::ofstream file(source, std::ios::binary);
         file.write(source_.bytes.data(), static_cast<std::streamsize>(source_.bytes.size()));
         if (!file.flush()) {
@@ -281,7 +287,7 @@ std::vector<CompileResult> SourceCompiler::run_nvrtc(const std::vector<const std
         options.push_back(std::move(own));
     }
     for (const auto& own : options) open.push_back(&own);
-    const std::string name = source_.path.empty() ? "stdin.cu" : source_.name;
+    const std::string name = source_.path.empty() ? std::string(kStandardInput) + ".cu" : source_.name;
     while (results.size() < jobs.size()) {
         const std::vector<const std::vector<std::string>*> rest(open.begin() + static_cast<std::ptrdiff_t>(results.size()), open.end());
         NvrtcAnswer answer = ask_nvrtc(options_, tool_.path, name, source_.bytes, nvrtc_options(), rest);

@@ -51,7 +51,7 @@ void unpack_cuobjdump(string_view bytes, const std::string& name, Collector& to)
         if (line == "Fatbin ptx code:") in = In::ptx_header;
         else if (line == "Fatbin elf code:") in = In::elf;
         else if (in == In::elf && line.starts_with("arch = "))
-            to.add_cubin(fmt::format("{}#cubin.{}", name, ++cubins), std::string{line.substr(7)}, std::nullopt);
+            to.add_cubin(fmt::format("{}#cubin.{}", name, ++cubins), std::string{line.substr(7)}, std::nullopt, {});
         else if (in == In::ptx_header && (line.starts_with(".version") || line.starts_with("//"))) in = In::ptx;
         if (in != In::ptx) std::fill_n(text.begin() + static_cast<std::ptrdiff_t>(begin), raw.size(), ' ');
     }

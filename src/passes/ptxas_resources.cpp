@@ -3,6 +3,10 @@
 #include <charconv>
 #include <fstream>
 
+#include <fmt/format.h>
+
+#include "flipflop/inputs.hpp"
+
 namespace flipflop {
 namespace {
 
@@ -85,6 +89,34 @@ Result<std::string> version_of(const std::string& path) {
     return result->output.substr(at + 3, end == std::string::npos ? end : end - at - 3);
 }
 
+/// What `ptxas -v` prints for the PTX.
+Result<std::string> output_of(const PtxasTool& tool, std::string_view ptx_text, const std::string& architecture, const std::string& entry) {
+    const auto folder = TemporaryFolder::make(tool.temporary_folder);
+    if (!folder) return tl::unexpected(folder.error());
+    const std::string input = (folder->path() / "kernel.ptx").string();
+    {
+        std::ofstream file(input, std::ios::binary);
+        file.write(ptx_text.data(), static_cast<std::streamsize>(ptx_text.size()));
+        file.close();
+        if (!file) return tl::unexpected(complaint("FF0606", "cannot write a temporary file for ptxas", "is the disk full?"));
+    }
+    ProcessOptions options;
+    options.timeout = tool.timeout;
+    options.max_output_bytes = 64U << 20;
+    options.working_directory = options.temporary_folder = folder->path().string();
+    std::vector<std::string> arguments{tool.path, "-v", "-arch=" + architecture, "kernel.ptx", "-o", "kernel.cubin"};
+    if (!entry.empty()) arguments.insert(arguments.end(), {"-e", entry});
+    const auto result = run_process(arguments, options);
+    if (!result) return tl::unexpected(result.error());
+    if (result->timed_out)
+        return tl::unexpected(complaint("FF0603", "ptxas took longer than " + std::to_string(tool.timeout.count() / 1000) + " s and was stopped",
+                                        "registers are estimated instead; --compile-timeout N gives it more"));
+    const std::string said = replaced(result->errors + result->output, folder->path().string() + "/", "");
+    if (result->signal != 0) return tl::unexpected(complaint("FF0604", "ptxas crashed (signal " + std::to_string(result->signal) + ")"));
+    if (!result->succeeded()) return tl::unexpected(complaint("FF0604", "ptxas failed for " + architecture + ": " + first_error(said)));
+    return said;
+}
+
 }  // namespace
 
 Result<PtxasTool> find_ptxas(const std::string& explicit_path, const ToolEnvironment& environment) {
@@ -106,29 +138,16 @@ Result<PtxasTool> find_ptxas(const std::string& explicit_path, const ToolEnviron
     return tool;
 }
 
-Result<std::vector<PtxasKernel>> run_ptxas(const PtxasTool& tool, std::string_view ptx_text, const std::string& architecture) {
-    const auto folder = TemporaryFolder::make(tool.temporary_folder);
-    if (!folder) return tl::unexpected(folder.error());
-    const std::string input = (folder->path() / "kernel.ptx").string();
-    {
-        std::ofstream file(input, std::ios::binary);
-        file.write(ptx_text.data(), static_cast<std::streamsize>(ptx_text.size()));
-        file.close();
-        if (!file) return tl::unexpected(complaint("FF0606", "cannot write a temporary file for ptxas", "is the disk full?"));
-    }
-    ProcessOptions options;
-    options.timeout = tool.timeout;
-    options.max_output_bytes = 64U << 20;
-    options.working_directory = folder->path().string();
-    const auto result = run_process({tool.path, "-v", "-arch=" + architecture, "kernel.ptx", "-o", "kernel.cubin"}, options);
-    if (!result) return tl::unexpected(result.error());
-    if (result->timed_out)
-        return tl::unexpected(complaint("FF0603", "ptxas took longer than " + std::to_string(tool.timeout.count() / 1000) + " s and was stopped",
-                                        "registers are estimated instead"));
-    const std::string said = replaced(result->errors + result->output, folder->path().string() + "/", "");
-    if (result->signal != 0) return tl::unexpected(complaint("FF0604", "ptxas crashed (signal " + std::to_string(result->signal) + ")"));
-    if (!result->succeeded()) return tl::unexpected(complaint("FF0604", "ptxas failed for " + architecture + ": " + first_error(said)));
-    return parse_ptxas_log(said);
+Result<std::vector<PtxasKernel>> run_ptxas(const PtxasTool& tool, std::string_view ptx_text, const std::string& architecture, const std::string& entry, const ContentCache& cache) {
+    const std::string key = cache.on() ? sha256(fmt::format("{} {}\n{}\n{}\n{}", tool.version, tool.path, architecture, entry, ptx_text)) : std::string();
+    if (cache.on())
+        if (const auto known = cache.find("ptxas", key))
+            if (auto report = parse_ptxas_log(*known)) return report;
+    const auto said = output_of(tool, ptx_text, architecture, entry);
+    if (!said) return tl::unexpected(said.error());
+    auto report = parse_ptxas_log(*said);
+    if (report && cache.on()) cache.keep("ptxas", key, *said);
+    return report;
 }
 
 Result<std::vector<PtxasKernel>> parse_ptxas_log(std::string_view log) {

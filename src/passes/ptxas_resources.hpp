@@ -11,6 +11,7 @@
 
 #include "flipflop/diagnostic.hpp"
 #include "flipflop/facts.hpp"
+#include "inputs/content_cache.hpp"
 #include "inputs/process.hpp"
 
 namespace flipflop {
@@ -34,9 +35,11 @@ struct PtxasKernel {
 /// FF0601: there is none; FF0602 to FF0604: it does not run.
 [[nodiscard]] Result<PtxasTool> find_ptxas(const std::string& explicit_path, const ToolEnvironment& environment);
 
-/// Assembles `ptx_text` for `architecture` ("sm_80") and reads the report.
+/// Assembles `ptx_text` for `architecture` ("sm_80"), one `entry` of it or all (empty), and reads the report; it is kept in
+/// `cache` by the PTX, what was asked, and the version of ptxas.
 /// FF0603: it took too long; FF0604: it failed (its first error is in the message); FF0605: no kernel in its report.
-[[nodiscard]] Result<std::vector<PtxasKernel>> run_ptxas(const PtxasTool& tool, std::string_view ptx_text, const std::string& architecture);
+[[nodiscard]] Result<std::vector<PtxasKernel>> run_ptxas(const PtxasTool& tool, std::string_view ptx_text, const std::string& architecture,
+                                                         const std::string& entry = {}, const ContentCache& cache = ContentCache({}));
 
 /// Reads the output of `ptxas -v`, `nvcc -Xptxas -v` or a build log that holds it (CUDA 9 to 13); other lines are skipped.
 /// FF0605: no kernel in it.

@@ -2,6 +2,7 @@
 #include "report/analysis_cases.hpp"
 #include "report/analysis_variants.hpp"
 #include "report/json_parts.hpp"
+#include "report/machine_code.hpp"
 
 namespace flipflop {
 namespace {
@@ -200,6 +201,7 @@ void write_json(const Analysis& analysis, const TextSink& sink) {
     json.begin_array(true);
     for (const KernelAnalysis& kernel : analysis.kernels) { write_kernel(json, kernel); }
     json.end_array();
+    report::write_machine_kernels(json, analysis.machine_kernels);
     report::write_steps(json, analysis);
     report::write_variants(json, analysis);
     report::write_diagnostics(json, analysis.notes, "notes");

@@ -11,6 +11,7 @@
 #include "report/analysis_memory.hpp"
 #include "report/analysis_overview.hpp"
 #include "report/analysis_variants.hpp"
+#include "report/machine_code.hpp"
 #include "report/text_format.hpp"
 
 namespace flipflop {
@@ -456,7 +457,8 @@ std::string text_report(const Analysis& analysis, const TextStyle& style) {
     if (!variants.empty() && !style.full_detail) { return variants + "One of them in full: analyze it alone, or --detail full\n"; }
     const std::string kernels = variants + kernels_text(analysis, style);
     const std::string steps = report::steps_text(analysis, style);
-    return kernels + (kernels.empty() || steps.empty() ? "" : "\n") + steps;
+    const std::string machine_code = report::machine_kernels_text(analysis.machine_kernels, style);
+    return kernels + (kernels.empty() || steps.empty() ? "" : "\n") + steps + ((kernels + steps).empty() || machine_code.empty() ? "" : "\n") + machine_code;
 }
 
 }  // namespace flipflop

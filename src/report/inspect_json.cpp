@@ -1,5 +1,6 @@
 // CONTRACT.md section 7, "flipflop.inspect/1".
 #include "report/json_parts.hpp"
+#include "report/machine_code.hpp"
 
 namespace flipflop {
 namespace {
@@ -34,6 +35,17 @@ void write_cubins(JsonWriter& json, const std::vector<CubinEntry>& cubins) {
         json.member("name", cubin.name);
         json.member_or_null("architecture", cubin.architecture);
         json.member("bytes", cubin.bytes);
+        json.key("kernels");
+        if (!cubin.kernels) json.value(nullptr);
+        else {
+            json.begin_array();
+            for (const CubinKernel& kernel : *cubin.kernels) {
+                json.begin_object();
+                report::write_cubin_kernel(json, kernel);
+                json.end_object();
+            }
+            json.end_array();
+        }
         json.end_object();
     }
     json.end_array();

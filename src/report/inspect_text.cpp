@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "report/machine_code.hpp"
 #include "report/text_format.hpp"
 
 namespace flipflop {
@@ -205,6 +206,7 @@ std::string text_report(const InspectReport& report, const TextStyle& style) {
         for (const InspectedInput& input : report.inputs) {
             if (input.kind != InputKind::ptx) { out += fmt::format("{}: {}, {}\n", elide(printable(input.path), 70), to_string(input.kind), counted(input.modules.size(), "module")); }
             out += input_text(input, style);
+            out += cubin_kernels_text(input.cubins, style);
         }
     }
     if (many && !style.full_detail) {

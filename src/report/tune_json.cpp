@@ -156,12 +156,14 @@ void write_result(JsonWriter& json, const TuneReport& report, const TuneResult& 
         json.begin_object();
         json.member("parameter", e.name);
         json.member("spread", e.spread);
+        json.member("comparisons", e.groups);
         json.key("values");
         json.begin_array();
         for (const auto& at : e.values) {
             json.begin_object();
             json.member("value", at.value);
-            json.member("best", at.best_time_us);
+            json.member("best", at.best_cost);
+            json.member("relative", at.relative);
             json.member("configurations", at.rows);
             json.member("kept", at.kept);
             json.end_object();

@@ -17,7 +17,9 @@ constexpr std::uint64_t kMostFilled = 64ULL << 20;   ///< bytes of one array tha
 
 struct TypeInfo { std::string_view name; std::uint32_t bytes; bool whole; };
 constexpr TypeInfo kTypes[]{{"bool", 1, true}, {"int8", 1, true}, {"uint8", 1, true}, {"int16", 2, true}, {"uint16", 2, true}, {"int32", 4, true}, {"uint32", 4, true}, {"int", 4, true},
-                            {"uint", 4, true}, {"int64", 8, true}, {"uint64", 8, true}, {"half", 2, false}, {"float", 4, false}, {"double", 8, false}};
+                            {"uint", 4, true}, {"int64", 8, true}, {"uint64", 8, true}, {"half", 2, false}, {"float", 4, false}, {"double", 8, false},
+                            {"half2", 4, false}, {"half4", 8, false}, {"half8", 16, false}, {"half16", 32, false}, {"float2", 8, false}, {"float4", 16, false}, {"float8", 32, false},
+                            {"float16", 64, false}, {"double2", 16, false}, {"double4", 32, false}, {"double8", 64, false}, {"double16", 128, false}};
 
 const TypeInfo* type_of(std::string_view name) {
     const auto found = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const TypeInfo& t) { return t.name == name; });
@@ -49,9 +51,9 @@ std::optional<ArrayData> contents_of(const Spec& spec, const Argument& a) {
 
 }  // namespace
 
-std::uint64_t bytes_of_type(const std::string& type) {
+std::optional<std::uint64_t> bytes_of_type(const std::string& type) {
     const TypeInfo* const known = type_of(type);
-    return known ? known->bytes : 4;
+    return known ? std::optional<std::uint64_t>(known->bytes) : std::nullopt;
 }
 
 tl::expected<BoundFile, std::string> bind_file(const Spec& spec, std::size_t parameters) {
@@ -76,15 +78,15 @@ tl::expected<BoundFile, std::string> bind_file(const Spec& spec, std::size_t par
             bound.arguments.push_back({index + "=" + a.value->words(), index, a.value->kind == Value::Kind::truth ? std::to_string(a.value->integer) : a.value->words(), {}, {}});
         } else {
             bound.arguments.push_back({index + "=ptr", index, "ptr", {}, {}});
-            if (auto data = contents_of(spec, a)) bound.data.push_back({a.name, index, std::move(*data)});
+            if (auto data = contents_of(spec, a)) bound.data.push_back({a.name, index, std::move(*data), {}});
         }
     }
     for (const Argument& a : spec.arguments)
         if (a.constant && !a.name.empty())
-            if (auto data = contents_of(spec, a)) bound.data.push_back({a.name, a.name, std::move(*data)});
+            if (auto data = contents_of(spec, a)) bound.data.push_back({a.name, a.name, std::move(*data), {}});
     for (const Argument& a : spec.arguments)
         if (a.memory == Argument::Memory::local)
-            if (const auto elements = elements_of(spec, a)) bound.local_bytes += *elements * bytes_of_type(a.type);
+            if (const auto elements = elements_of(spec, a)) bound.local_bytes += *elements * bytes_of_type(a.type).value_or(1);
     return bound;
 }
 

@@ -10,6 +10,7 @@
 #include "advise/complaints.hpp"
 #include "advise/parallel.hpp"
 #include "advise/safety.hpp"
+#include "tuning/effects.hpp"
 
 namespace flipflop::tuning {
 
@@ -31,60 +32,12 @@ std::vector<Scored> scored(const std::vector<TuneRow*>& able, const std::vector<
     return all;
 }
 
-/// Best time among the rows with each value of each parameter: what choosing that parameter badly costs at the least.
-std::vector<ParameterEffect> effects_of(const TuneResult& result, const TuneReport& report, bool energy) {
-    std::vector<ParameterEffect> effects;
-    for (std::size_t p = 0; p < report.parameters.size(); ++p) {
-        ParameterEffect effect;
-        effect.name = report.parameters[p].name;
-        std::vector<ParameterEffect::At> by_value(report.parameters[p].values.size());
-        for (std::size_t v = 0; v < by_value.size(); ++v) by_value[v].value = report.parameters[p].values[v];
-        for (const TuneRow& row : result.rows) {
-            ParameterEffect::At& at = by_value[choice_of(report, row.configuration, p)];
-            const auto& cost = energy ? row.energy_mj : row.time_us;
-            ++at.rows;
-            at.kept += row.kept ? 1 : 0;
-            if (cost && row.safe != std::optional(false) && (!at.best_time_us || *cost < *at.best_time_us)) at.best_time_us = *cost;
-        }
-        for (ParameterEffect::At& at : by_value)
-            if (at.rows > 0) effect.values.push_back(std::move(at));
-        double low = 0, high = 0;
-        std::size_t with = 0;
-        for (const auto& at : effect.values)
-            if (at.best_time_us) {
-                low = with == 0 ? *at.best_time_us : std::min(low, *at.best_time_us);
-                high = with == 0 ? *at.best_time_us : std::max(high, *at.best_time_us);
-                ++with;
-            }
-        if (with < 2) continue;
-        effect.spread = high / low;
-        effects.push_back(std::move(effect));
-    }
-    std::stable_sort(effects.begin(), effects.end(), [](const auto& a, const auto& b) { return a.spread > b.spread; });
-    return effects;
-}
-
-const ParameterEffect::At& best_of(const ParameterEffect& e, bool worst) {
-    const auto cost = [&](const ParameterEffect::At& a) { return a.best_time_us ? (worst ? -*a.best_time_us : *a.best_time_us) : HUGE_VAL; };
-    return *std::min_element(e.values.begin(), e.values.end(), [&](const auto& a, const auto& b) { return cost(a) < cost(b); });
-}
-
 std::string bound_words(const std::string& bound) { return bound.empty() ? "nothing known" : bound; }
 
 void explain(TuneResult& result, const TuneReport& report, bool energy) {
     const TuneRow& best = result.rows[*result.recommended];
     const auto cost = [&](const TuneRow& r) { return energy ? r.energy_mj : r.time_us; };
-    const char* const more = energy ? "takes {:.3g} times the energy of" : "is {:.3g} times slower than";
-    for (const ParameterEffect& e : result.effects) {
-        if (e.spread < 1.02 || result.reasons.size() == 3) break;
-        const auto& good = best_of(e, false);
-        const auto& bad = best_of(e, true);
-        result.reasons.push_back(fmt::format("{}: the best with {} {} the best with {}", e.name, bad.value, fmt::format(fmt::runtime(more), e.spread), good.value));
-    }
-    std::vector<std::string> indifferent;
-    for (const ParameterEffect& e : result.effects)
-        if (e.spread < 1.02) indifferent.push_back(e.name);
-    if (!indifferent.empty()) result.reasons.push_back(fmt::format("{} {} less than 2 % at its best", advise::list_some(indifferent, 6), indifferent.size() == 1 ? "changes" : "change"));
+    result.reasons = effects_in_words(result.effects, energy, 3);
     std::vector<double> costs;
     for (const TuneRow& r : result.rows)
         if (cost(r) && r.rank) costs.push_back(*cost(r));

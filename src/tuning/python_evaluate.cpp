@@ -123,11 +123,12 @@ Diagnostic Expression::complain(std::uint32_t column, std::string message, std::
     d.file = origin_.file;
     d.message = origin_.what.empty() ? std::move(message) : fmt::format("{}: {}", origin_.what, message);
     d.at = {1, column};
+    if (origin_.at.line > 0) d.at = {origin_.at.line, origin_.at.column + column};
     constexpr std::size_t kWindow = 160;
     const std::size_t from = column > kWindow / 2 && text_.size() > kWindow ? column - kWindow / 2 : 0;
     d.source_line = text_.substr(from, kWindow);
     std::replace(d.source_line.begin(), d.source_line.end(), '\n', ' ');
-    if (from > 0) d.source_column = column - static_cast<std::uint32_t>(from);
+    if (from > 0 || origin_.at.line > 0) d.source_column = column - static_cast<std::uint32_t>(from);
     d.help = std::move(help);
     return d;
 }

@@ -49,6 +49,7 @@ struct Origin {
     std::string id{"FF0841"};
     std::string file;                                        ///< the tuning file, or the option
     std::string what;                                        ///< "values of 'tile'", "condition 3"
+    LineColumn at{};                                         ///< of the quote before it in a file; unset: it is the text's own
 };
 
 class Expression {

@@ -323,6 +323,8 @@ Result<Space::Count> Space::count() const {
     for (const Parameter& p : parameters()) count.product *= static_cast<double>(p.values.size());
     count.exact = counter_->total();
     if (counter_->error) return tl::unexpected(*counter_->error);
+    count.beyond = count.exact && *count.exact >= kFull;
+    if (count.beyond) count.exact.reset();   // the count stopped there
     return count;
 }
 
@@ -333,7 +335,8 @@ Result<Configurations> Space::all(std::uint64_t most) const {
         return tl::unexpected(wrong("FF0844", "", fmt::format("the space has {} configurations; at most {} are compiled and ranked in one run", many, most),
                                     "--sample 200 takes 200 at random (--seed makes it another 200); --configs FILE.csv names them"));
     };
-    if (counted->exact && *counted->exact > most) return refuse(*counted->exact >= kFull ? "more than 9e18" : std::to_string(*counted->exact));
+    if (counted->beyond) return refuse(fmt::format("more than 9.2e18 (of {:.3g} without conditions)", counted->product));
+    if (counted->exact && *counted->exact > most) return refuse(std::to_string(*counted->exact));
     if (!counted->exact && counted->product > 1e9) return refuse(fmt::format("up to {:.3g}", counted->product));
     Configurations out;
     out.width = parameters().size();
@@ -359,6 +362,12 @@ Result<Configurations> Space::sample(std::uint64_t wanted, std::uint64_t seed) c
             if (!indices.insert(random.up_to(last)).second) indices.insert(last);
         for (const std::uint64_t index : indices) {
             counter.unrank(index, c.data());
+            chosen.insert(c);
+        }
+    } else if (counted->beyond && std::none_of(counter.groups.begin(), counter.groups.end(), [&](Counter::Group& g) { return counter.completions(g, 0, c.data()) >= kFull; })) {
+        // Parameters that share no condition are drawn apart; two draws of so many are hardly ever the same.
+        while (chosen.size() < wanted) {
+            for (Counter::Group& g : counter.groups) counter.unrank_in(g, random.up_to(counter.completions(g, 0, c.data()) - 1), c.data());
             chosen.insert(c);
         }
     } else {

@@ -44,7 +44,8 @@ public:
     [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
 
     struct Count {
-        std::optional<std::uint64_t> exact;  ///< empty where the conditions are too entangled to count
+        std::optional<std::uint64_t> exact;  ///< empty where the conditions are too entangled to count, or there are more
+        bool beyond{};                       ///< there are more than 9.2e18
         double product{};                    ///< without conditions
     };
     /// The expression that could not be evaluated is the error (division by zero, ...).

@@ -146,17 +146,29 @@ Result<std::vector<std::vector<std::string>>> read_table(const std::string& file
     std::vector<std::string> row;
     std::string cell;
     bool quoted = false, any = false;
+    std::uint32_t line = 1, first_line = 1;
+    std::optional<Diagnostic> ragged;
+    const auto bad_line = [&](std::uint32_t at, std::string message) {
+        Diagnostic d = wrong("FF0787", file, std::move(message), "a table of configurations has a row of names and as many cells in every row");
+        d.at.line = at;
+        return d;
+    };
     const auto end_row = [&] {
         row.push_back(trimmed(cell));
         cell.clear();
-        if (row.size() > 1 || !row.front().empty()) rows.push_back(std::move(row));
+        if (row.size() > 1 || !row.front().empty()) {
+            if (!rows.empty() && row.size() != rows.front().size() && !ragged) ragged = bad_line(first_line, fmt::format("{} cells below {} names", row.size(), rows.front().size()));
+            rows.push_back(std::move(row));
+        }
         row.clear();
         any = false;
+        first_line = line;
     };
     const std::string_view text = bytes->view();
     for (std::size_t i = 0; i < text.size(); ++i) {
         const char c = text[i];
         any = true;
+        line += c == '\n' ? 1 : 0;
         if (c == '"') {
             if (quoted && i + 1 < text.size() && text[i + 1] == '"') cell += text[++i];
             else quoted = !quoted;
@@ -169,9 +181,14 @@ Result<std::vector<std::vector<std::string>>> read_table(const std::string& file
             cell += c;
         }
     }
+    if (quoted) return tl::unexpected(bad_line(first_line, "a quote is opened and not closed"));
     if (any) end_row();
+    if (ragged) return tl::unexpected(*ragged);
     if (rows.size() < 2) return tl::unexpected(wrong("FF0787", "--configs", fmt::format("'{}' has no row below a row of names", file)));
     if (rows[0][0].starts_with("\xef\xbb\xbf")) rows[0][0].erase(0, 3);
+    for (std::size_t i = 0; i < rows[0].size(); ++i)
+        if (std::find(rows[0].begin(), rows[0].begin() + static_cast<std::ptrdiff_t>(i), rows[0][i]) != rows[0].begin() + static_cast<std::ptrdiff_t>(i))
+            return tl::unexpected(bad_line(1, fmt::format("two columns are called '{}'", rows[0][i])));
     return rows;
 }
 

@@ -72,42 +72,19 @@ std::optional<Dim3> problem_of(const Spec& spec, const std::uint16_t* configurat
     return Dim3{sizes[0], sizes[1], sizes[2]};
 }
 
-/// One kernel's report as a line, for the cache.
-std::string packed(const PtxasKernel& k) {
-    const auto word = [](const auto& v) { return v ? std::to_string(*v) : std::string("-"); };
-    return fmt::format("{} {} {} {} {} {}", word(k.registers), word(k.barriers), word(k.stack_frame_bytes), word(k.spill_store_bytes), word(k.spill_load_bytes), word(k.shared_bytes));
-}
-std::optional<PtxasKernel> unpacked(const std::string& line) {
-    PtxasKernel k;
-    char words[6][24];
-    if (std::sscanf(line.c_str(), "%23s %23s %23s %23s %23s %23s", words[0], words[1], words[2], words[3], words[4], words[5]) != 6) return std::nullopt;
-    const auto wide = [&](int i) { return words[i][0] == '-' ? std::nullopt : std::optional<std::uint64_t>(std::strtoull(words[i], nullptr, 10)); };
-    const auto narrow = [&](int i) { return words[i][0] == '-' ? std::nullopt : std::optional<std::uint32_t>(static_cast<std::uint32_t>(std::strtoul(words[i], nullptr, 10))); };
-    k.registers = narrow(0);
-    k.barriers = narrow(1);
-    k.stack_frame_bytes = wide(2);
-    k.spill_store_bytes = wide(3);
-    k.spill_load_bytes = wide(4);
-    k.shared_bytes = wide(5);
-    return k;
-}
-
 /// ptxas's answer, kept by content; empty where there is none, with the reason where it failed.
 std::optional<PtxasKernel> ptxas_on(const Bench& bench, const Prepared& prepared, const std::string& architecture, std::string& trouble) {
-    if (!bench.ptxas) return std::nullopt;
+    if (!bench.ptxas || bench.ptxas_timeouts >= kMostTimeouts) return std::nullopt;
     const std::string& name = prepared.code.facts.name;
-    const std::string key = sha256(fmt::format("{}\n{}\n{}\n{}", bench.ptxas->version, architecture, name, *prepared.text));
-    if (const auto known = bench.cache->find("registers", key)) return unpacked(*known);
-    const auto report = run_ptxas(*bench.ptxas, *prepared.text, architecture);
+    const auto report = run_ptxas(*bench.ptxas, *prepared.text, architecture, name, *bench.cache);
     if (!report) {
+        if (report.error().id == "FF0603") ++bench.ptxas_timeouts;
         // A ptxas that took too long or crashed says nothing of the code: then the estimate stands.
         if (report.error().id == "FF0604" && report.error().message.find("error") != std::string::npos) trouble = report.error().message;
         return std::nullopt;
     }
     const PtxasKernel* const found = find_kernel(*report, name, architecture);
-    if (!found) return std::nullopt;
-    bench.cache->keep("registers", key, packed(*found));
-    return *found;
+    return found ? std::optional(*found) : std::nullopt;
 }
 
 }  // namespace
@@ -182,7 +159,7 @@ void evaluate(const Bench& bench, const Prepared& prepared, const Geometry& geom
     }
     const Evaluator evaluator(prepared.code);
     advise::FactsBook book(prepared.code, evaluator, prepared.subject, advise::kSearchBudget);
-    CodeChoice code = advise::choose_code({}, module, profile.cc);
+    CodeChoice code = advise::choose_code({}, module, prepared.code.facts.name, profile.cc);
     const advise::Stage stage{&book, &profile, &bench.models[gpu], bench.paired[gpu], resources, std::move(code), bench.requests.options, bench.options->analyze.warm_cache};
     const Dim3 block = geometry.block.count() > 0 && row.has_block ? geometry.block : advise::reference_block(prepared.code.facts, bench.requests.options.ignore_launch_bounds);
     const advise::Trial trial = advise::try_block(stage, block, geometry.grid, false);

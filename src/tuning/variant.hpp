@@ -2,6 +2,7 @@
 // PTX text, a launch. Invariant: what goes wrong with one variant is in its row; nothing here ends a run.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,8 @@
 
 namespace flipflop::tuning {
 
+inline constexpr int kMostTimeouts = 2;      ///< a ptxas that hangs is not waited for again and again
+
 /// What all variants share.
 struct Bench {
     const Spec* spec{};
@@ -26,6 +29,7 @@ struct Bench {
     std::vector<PairedError> paired;
     OperatingPoint point;
     std::optional<PtxasTool> ptxas;
+    mutable std::atomic<int> ptxas_timeouts{0};   ///< from kMostTimeouts on it is not run again
     std::unique_ptr<ContentCache> cache;
 };
 

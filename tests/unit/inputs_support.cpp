@@ -72,30 +72,32 @@ std::string fatbin(const std::vector<FatbinEntry>& entries) {
     return bytes + body;
 }
 
-std::string elf(const std::vector<ElfSection>& sections, std::uint16_t machine, std::uint8_t abi, std::uint32_t flags) {
+std::string elf(const std::vector<ElfSection>& sections, std::uint16_t machine, std::uint8_t abi, std::uint32_t flags, std::uint16_t type) {
     std::string body, names{'\0'}, headers(64, '\0');
-    const auto header = [&](const std::string& name, const std::string& content) {
+    const auto header = [&](const ElfSection& section) {
         const std::size_t name_at = names.size();
-        (names += name) += '\0';
+        (names += section.name) += '\0';
         put<std::uint32_t>(headers, static_cast<std::uint32_t>(name_at));
-        put<std::uint32_t>(headers, 1);                    // SHT_PROGBITS
-        put<std::uint64_t>(headers, 2);
+        put<std::uint32_t>(headers, section.type);
+        put<std::uint64_t>(headers, section.flags);
         put<std::uint64_t>(headers, 0);
         put<std::uint64_t>(headers, 64 + body.size());
-        put<std::uint64_t>(headers, content.size());
-        for (int i = 0; i < 3; ++i) put<std::uint64_t>(headers, 0);
-        body += content;
+        put<std::uint64_t>(headers, section.content.size());
+        put<std::uint32_t>(headers, section.link);
+        put<std::uint32_t>(headers, section.info);
+        for (int i = 0; i < 2; ++i) put<std::uint64_t>(headers, 0);
+        body += section.content;
     };
-    for (const ElfSection& section : sections) header(section.name, section.content);
+    for (const ElfSection& section : sections) header(section);
     names += ".shstrtab";
     names += '\0';
     const std::string all_names = names;
-    header("", all_names);
+    header({"", all_names});
     std::string bytes{"\x7f" "ELF\x02\x01\x01"};
     bytes += '\x29';
     bytes += static_cast<char>(abi);
     bytes.resize(16, '\0');
-    put<std::uint16_t>(bytes, 1);
+    put<std::uint16_t>(bytes, type);
     put<std::uint16_t>(bytes, machine);
     put<std::uint32_t>(bytes, 1);
     put<std::uint64_t>(bytes, 0);

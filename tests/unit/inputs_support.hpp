@@ -36,8 +36,13 @@ std::string entry_bytes(FatbinEntry entry);
 std::string fatbin(const std::vector<FatbinEntry>& entries);
 
 /// A 64-bit little-endian ELF object with these sections.
-struct ElfSection { std::string name, content; };
-std::string elf(const std::vector<ElfSection>& sections, std::uint16_t machine = 62, std::uint8_t abi = 0, std::uint32_t flags = 0);
+struct ElfSection {
+    std::string name, content;
+    std::uint32_t type{1}, link{}, info{};              ///< SHT_PROGBITS
+    std::uint64_t flags{2};
+};
+/// The first given is section 1; the names come last.
+std::string elf(const std::vector<ElfSection>& sections, std::uint16_t machine = 62, std::uint8_t abi = 0, std::uint32_t flags = 0, std::uint16_t type = 1);
 
 struct ArchiveMember { std::string name, content; };
 std::string archive(const std::vector<ArchiveMember>& members);   ///< GNU names

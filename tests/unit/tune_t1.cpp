@@ -1,8 +1,13 @@
 // T1 files: what the published ones hold is understood; what is wrong is said.
+#include <fstream>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "catch.hpp"
+#include "inputs/process.hpp"
 #include "tuning/arguments.hpp"
+#include "tuning/json_place.hpp"
 #include "tuning/spec.hpp"
 
 using namespace flipflop;
@@ -111,6 +116,121 @@ TEST_CASE("what is wrong with a T1 file is said", "[tune]") {
     const auto broken = read("{\n  \"a\": 1,\n  oops\n}");
     REQUIRE_FALSE(broken);
     CHECK(broken.error().at.line == 3);
+}
+
+TEST_CASE("nonsense in a T1 file is an error where it stands", "[tune]") {
+    const std::string file = R"({
+  "ConfigurationSpace": {
+    "TuningParameters": [
+      {"Name": "bx", "Type": "int", "Values": "[16, 32]"},
+      {"Name": "t", "Type": "int", "Values": [1, 2]}
+    ],
+    "Conditions": [{"Expression": "bx <= 64"}]
+  },
+  "KernelSpecification": {
+    "Language": "CUDA", "KernelName": "k", "KernelFile": "k.cu",
+    "LocalSize": {"X": "bx"},
+    "ProblemSize": [1000, 4],
+    "Arguments": [
+      {"Name": "a", "Type": "float", "MemoryType": "Vector", "Size": 4}
+    ]
+  }
+})";
+    REQUIRE(read(file));
+    struct Row { const char* from; const char* to; const char* id; std::uint32_t line, column; };
+    const Row rows[]{
+        {"[1000, 4]", "[1000, -5]", "FF0840", 12, 27},
+        {"[1000, 4]", "[0.5]", "FF0840", 12, 21},
+        {"[1000, 4]", "[\"1 // 0\"]", "FF0841", 12, 24},
+        {"[1000, 4]", "[\"t *\"]", "FF0841", 12, 25},
+        {"\"int\", \"Values\": \"[16", "\"integer\", \"Values\": \"[16", "FF0840", 4, 30},
+        {"\"int\", \"Values\": \"[16", "3, \"Values\": \"[16", "FF0840", 4, 30},
+        {"\"[16, 32]\"", "\"[16, 32, 16.0]\"", "FF0843", 4, 47},
+        {"\"[16, 32]\"", "\"['a']\"", "FF0840", 4, 30},
+        {"\"[16, 32]\"", "\"[]\"", "FF0843", 4, 47},
+        {"\"[16, 32]\"", "\"[16, open('x')]\"", "FF0841", 4, 53},
+        {", \"Values\": [1, 2]", "", "FF0843", 5, 7},
+        {"[1, 2]", "[1, null]", "FF0840", 5, 46},
+        {"\"t\"", "\"bx\"", "FF0843", 5, 16},
+        {"\"bx <= 64\"", "7", "FF0840", 7, 35},
+        {"\"bx <= 64\"", "\"bx <= nobody\"", "FF0842", 7, 35},
+        {"[{\"Expression\": \"bx <= 64\"}]", "\"bx <= 64\"", "FF0840", 7, 19},
+        {", \"KernelFile\": \"k.cu\"", "", "FF0840", 9, 26},
+        {"\"CUDA\"", "\"HIP\"", "FF0845", 10, 17},
+        {"\"float\"", "\"flaot\"", "FF0840", 14, 29},
+        {"\"float\"", "\"\"", "FF0840", 14, 29},
+        {"\"X\": \"bx\"", "\"X\": \"by\"", "FF0842", 11, 24},
+    };
+    for (const Row& row : rows) {
+        std::string text = file;
+        INFO(row.from << " -> " << row.to);
+        text.replace(text.find(row.from), std::string_view(row.from).size(), row.to);
+        const auto spec = read(text);
+        REQUIRE_FALSE(spec);
+        INFO(render(spec.error()));
+        CHECK(spec.error().id == row.id);
+        CHECK(spec.error().at.line == row.line);
+        CHECK(spec.error().at.column == row.column);
+    }
+}
+
+TEST_CASE("places in JSON", "[tune]") {
+    const std::string text = "{ \"a\": [1, {\"b,]\\\"\": 2}, \"x\"],\n  \"c\": {\"d\": true,\n\"e\":null}}";
+    const auto place = [&](const char* pointer) { const LineColumn at = json_place(text, pointer); return std::pair(at.line, at.column); };
+    CHECK(place("") == std::pair(1U, 1U));
+    CHECK(place("/a") == std::pair(1U, 8U));
+    CHECK(place("/a/1") == std::pair(1U, 12U));
+    CHECK(place("/a/2") == std::pair(1U, 26U));
+    CHECK(place("/c/d") == std::pair(2U, 14U));
+    CHECK(place("/c/e") == std::pair(3U, 5U));
+    CHECK(place("/c/none") == std::pair(2U, 8U));    // the innermost part that is there
+    CHECK(place("/a/9") == std::pair(1U, 8U));
+    for (std::size_t cut = 0; cut < text.size(); ++cut) (void)json_place(std::string_view(text).substr(0, cut), "/c/e");
+}
+
+TEST_CASE("a space beyond counting is refused, sampled, and never given a count that is not its own", "[tune]") {
+    std::vector<Parameter> parameters;
+    for (int p = 0; p < 8; ++p) {
+        Parameter one{fmt::format("p{}", p), {}};
+        for (std::int64_t v = 0; v < 1000; ++v) one.values.push_back(Value::of(v));
+        parameters.push_back(std::move(one));
+    }
+    const auto space = Space::make(parameters, {*Expression::parse("p0 < p1", {})}, "s.json");
+    REQUIRE(space);
+    const auto count = space->count();
+    REQUIRE(count);
+    CHECK_FALSE(count->exact);
+    CHECK(count->beyond);
+    CHECK(count->product == Approx(1e24));
+    const auto all = space->all(1'000'000);
+    REQUIRE_FALSE(all);
+    CHECK(all.error().id == "FF0844");
+    CHECK(all.error().message.find("more than 9.2e18") != std::string::npos);
+    const auto sample = space->sample(50, 7);
+    REQUIRE(sample);
+    CHECK(sample->size() == 50);
+    for (std::size_t i = 0; i < sample->size(); ++i) CHECK((*sample)[i][0] < (*sample)[i][1]);
+    CHECK(space->sample(50, 7)->flat == sample->flat);
+    CHECK(space->sample(50, 8)->flat != sample->flat);
+}
+
+TEST_CASE("tables whose rows do not fit their names", "[tune]") {
+    const TemporaryFolder folder = std::move(*TemporaryFolder::make(std::filesystem::temp_directory_path().string()));
+    const auto table = [&](const char* text) {
+        const std::string path = (folder.path() / "c.csv").string();
+        std::ofstream(path, std::ios::binary) << text;
+        return read_table(path);
+    };
+    CHECK(table("a,b\n1,2\n\n3,4\n"));
+    CHECK(table("a,b\r\n\"1\",\"x,y\"\r\n"));
+    struct Row { const char* text; std::uint32_t line; };
+    for (const Row& row : {Row{"a,b\n1,2\n3\n", 3}, {"a,b\n1,2,3\n", 2}, {"a,b\n\"1\n2\",4\n5\n", 4}, {"a,a\n1,2\n", 1}, {"a,b\n1,\"2\n", 2}}) {
+        INFO(row.text);
+        const auto read = table(row.text);
+        REQUIRE_FALSE(read);
+        CHECK(read.error().id == "FF0787");
+        CHECK(read.error().at.line == row.line);
+    }
 }
 
 TEST_CASE("defines and conditions of the command line", "[tune]") {
