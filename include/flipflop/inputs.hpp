@@ -71,12 +71,12 @@ struct InputLimits {
 
 struct ReadOptions {
     InputLimits limits;
-    bool digest{true};                      ///< false: nobody will ask for Input::sha256 (a file of half a gigabyte takes a while)
     /// Called with each text as it is unpacked, and the text is not kept: a library of gigabytes in bounded memory.
     /// The Input is the one that will be returned, as far as it is known by then.
     std::function<void(const Input&, PtxText)> on_text;
     /// With it, CUDA source, LLVM IR and bitcode that are named (not met in a directory) are compiled; without, refused.
     std::optional<SourceOptions> source{};
+    bool digest{true};                      ///< false: nobody will ask for Input::sha256 (a file of half a gigabyte takes a while)
 };
 
 /// Reads one INPUT argument. A directory yields one Input a file inside that holds PTX, sorted by path; files of other

@@ -28,12 +28,12 @@ std::string all_rendered(const ParseResult& r) {
 }  // namespace
 
 TEST_CASE("parser: an instruction is its form, guard and resolved operands", "[parser]") {
-    const ParseResult r = parse_body("@!%p1 mad.lo.s32 %r2, %r3, -7, %tid.y;");
+    const ParseResult r = parse_body("@!%p1 mad.lo.s32 %r2, %r3, -7, %r4; mov.u32 %r4, %tid.y;");
     INFO(all_rendered(r));
     REQUIRE(r.errors == 0);
     const Module& m = r.modules.at(0);
     const Function& f = m.functions.at(0);
-    REQUIRE(f.instructions.size() == 1);
+    REQUIRE(f.instructions.size() == 2);
     const Instruction& i = f.instructions[0];
     const Form& form = m.form(i);
     CHECK(form.text == "mad.lo.s32");
@@ -50,9 +50,12 @@ TEST_CASE("parser: an instruction is its form, guard and resolved operands", "[p
     CHECK(f.registers[operands[1].index].number == 3);
     CHECK(operands[2].kind == OperandKind::immediate);
     CHECK(operands[2].value == -7);
-    CHECK(operands[3].kind == OperandKind::special);
-    CHECK(static_cast<Special>(operands[3].index) == Special::tid_y);
+    CHECK(f.registers[operands[3].index].number == 4);
     CHECK(i.line == 7);
+    const auto moved = m.operands_of(f.instructions[1]);
+    REQUIRE(moved.size() == 2);
+    CHECK(moved[1].kind == OperandKind::special);
+    CHECK(static_cast<Special>(moved[1].index) == Special::tid_y);
 }
 
 TEST_CASE("parser: labels become instruction indices, backwards and forwards, and inner scopes have their own", "[parser]") {
