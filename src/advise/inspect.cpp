@@ -15,6 +15,7 @@
 #include <fmt/core.h>
 
 #include "advise/select_kernels.hpp"
+#include "advise/source_names.hpp"
 #include "flipflop/passes.hpp"
 #include "flipflop/ptx.hpp"
 
@@ -147,6 +148,7 @@ struct Inspector::Work {
     InspectOptions options;
     std::map<std::string, std::deque<std::vector<InspectedModule>>> pending;   // by path, of inputs that are not whole yet
     InspectReport report;
+    advise::SourceNames names;
     std::uint64_t errors{};
 
 private:
@@ -244,6 +246,9 @@ void Inspector::add_input(const Input& input) {
     // Machine code without PTX is no error here: what can be seen of it is reported.
     for (Diagnostic& d : out.diagnostics)
         if (d.id == "FF0806") { d.severity = Severity::note; }
+    for (InspectedModule& module : out.modules) {
+        for (KernelFacts& kernel : module.kernels) { work_->names.apply(input, kernel); }
+    }
     InspectSummary said;
     count(said, out.diagnostics);
     for (const InspectedModule& module : out.modules) { count(said, module.diagnostics); }

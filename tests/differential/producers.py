@@ -203,8 +203,14 @@ for cc in ((7, 5), (8, 0), (9, 0)):
 """
 
 
+TOO_LONG = 124
+
+
 def run(command, **more):
-    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=280, check=False, **more)
+    try:
+        return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=280, check=False, **more)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, TOO_LONG, b"", b"took more than 280 s")
 
 
 def compile_all(folder, name, jobs):
@@ -258,6 +264,8 @@ def from_python(folder, module, program):
     script.write_text(program)
     environment = {**os.environ, "TRITON_CACHE_DIR": str(folder / "triton_cache"), "HOME": str(folder)}
     done = run([python, str(script), str(folder)], env=environment)
+    if done.returncode == TOO_LONG:
+        return f"{module} took more than 280 s"
     sys.stderr.write("".join(line + "\n" for line in done.stderr.decode(errors="replace").splitlines() if line.startswith("note:")))
     script.unlink()
     shutil.copytree(folder / "triton_cache", folder / "cache", dirs_exist_ok=True) if (folder / "triton_cache").is_dir() else None

@@ -136,3 +136,16 @@ TEST_CASE("inspect: cubins of a library are counted by architecture", "[inspect]
     style.full_detail = true;
     CHECK(text_report(report, style).find("cubin five.fatbin#cubin5.sm_90 for sm_90") != std::string::npos);
 }
+
+TEST_CASE("inspect: parameters of CUDA source have the names of the source", "[inspect]") {
+    const testing::TemporaryFolder folder;
+    folder.write("loop.cu", "extern \"C\" __global__ void loop(float* data, unsigned count) { }\n");
+    Input input;
+    input.path = folder.path() + "/loop.cu";
+    input.kind = InputKind::cuda;
+    input.texts.push_back({input.path + "#compute_80", std::make_shared<const std::string>(kLoop)});
+    const KernelFacts kernel = first_kernel(*inspect({input}, {}));
+    REQUIRE(kernel.parameters.size() == 2);
+    CHECK(kernel.parameters[0].source_name == "data");
+    CHECK(kernel.parameters[1].source_name == "count");
+}
