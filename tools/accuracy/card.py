@@ -6,7 +6,7 @@ from pathlib import Path
 import ablation
 import paper
 
-CALIBRATION = {"complex_gemm": "the board's energies are fitted on 50 other configurations of this kernel, two of three clocks others (tools/fit_coefficients.py)", "hotspot": "this board is not calibrated"}
+CALIBRATION = {"complex_gemm": "the board's energies are fitted on 100 other configurations of this kernel, two of three clocks others (tools/fit_coefficients.py)", "hotspot": "this board is not calibrated"}
 BEGIN, END = "<!-- card: written by make accuracy -->", "<!-- end of the card -->"
 NOTES = {
     "convolution_a100": "Rows lie at 0.55 of the prediction's inverse or at 1.0: the ratio of the A100's base and boost clock is 0.54, and clocks were not recorded. The measured best is one of the few rows at boost.",
