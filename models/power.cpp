@@ -109,7 +109,6 @@ void set_intervals(PowerEstimate& out, const Machine& gpu, const PowerNumbers& n
     const double resting = (1 - dynamic) * time_sigma;
     const double spread = std::sqrt(own * own + resting * resting);
     out.energy_interval = {out.energy.value * std::exp(-kNinety * spread), out.energy.value * std::exp(kNinety * spread)};
-    out.interval_basis = gpu.power_sigma.source;
 }
 
 }  // namespace
@@ -211,6 +210,7 @@ PowerResult estimate_power(const KernelFacts& kernel, const LaunchFacts& launch,
     }
     out.energy = energy_term(out.power.value, out.time.total.value, point.terms);
     set_intervals(out, gpu, n, limit, limit_known);
+    if (point.terms) out.interval_basis = gpu.power_sigma.source;
     out.idle_mj = std::min(n.idle_w, out.power.value) * out.time.total.value * 1e-3;
     out.above_idle_mj = std::max(0.0, out.energy.value - out.idle_mj);
     out.calibrated = gpu.power_calibrated;

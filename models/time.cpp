@@ -198,40 +198,46 @@ private:
 };
 
 // ---- floor and interval -------------------------------------------------------------------------------------------
-Term floor_term(const LaunchFacts& launch, const BlockWork& work, const Machine& gpu, double clock_mhz, bool terms) {
+struct FloorPart { std::string_view id; double amount{}, rate{}; std::string_view what, unit; const Quantity* source{}; };
+
+/// The speed of light of each resource: amount over rate is its time in us.
+std::array<FloorPart, 7> floor_parts(const LaunchFacts& launch, const BlockWork& work, const Machine& gpu, double clock_mhz) {
     const Memory& memory = work.memory;
     const double bytes = memory.compulsory_bytes, missed = memory.dram_read + memory.dram_write;
-    std::vector<Term> parts;
-    auto add = [&](std::string_view id, double amount, std::string_view what, double rate, std::string_view unit, const Quantity& source) {
-        if (amount <= 0 || rate <= 0) return;
-        if (!terms) {
-            parts.push_back(counted(id, amount / rate, "us", {}));
-            return;
-        }
-        std::vector<Term> both;
-        both.push_back(counted(text(id) + ".amount", amount, what, "distinct bytes, or operations of active lanes"));
-        both.push_back(leaf(text(id) + ".peak", rate, text(unit), source.basis, source.source));
-        parts.push_back(fold(text(id), "us", Fold::ratio, std::move(both)));
-    };
-    add("floor.dram", std::min(bytes, missed) * 1e-3, "kB", gpu.dram_peak.value, "GB/s", gpu.dram_peak);
-    add("floor.l2", std::min(bytes, memory.l2_bytes), "B", gpu.l2_bytes_per_clk.value * clock_mhz, "B/us", gpu.l2_bytes_per_clk);
     std::array<double, kPipes> sums{};
     for (std::size_t i = 0; i < kMachineOps; ++i)
         for (std::size_t pipe = 0; pipe < kPipes && launch.thread_machine_ops[i] > 0; ++pipe)
             sums[pipe] += launch.thread_machine_ops[i] * static_cast<double>(gpu.expansion.by_op[i][pipe]);
     const double lanes = 32 * gpu.sms.value * clock_mhz;
-    const std::pair<Pipe, Load> kinds[] = {{Pipe::fma, Load::fma}, {Pipe::fp64, Load::fp64}, {Pipe::half, Load::half}, {Pipe::xu, Load::xu}};
-    for (const auto& [pipe, load] : kinds) {
+    const auto pipe = [&](std::string_view id, Pipe kind, Load load) {
         const Quantity& rate = gpu.rate[static_cast<std::size_t>(load)];
-        add("floor." + text(kLoadNames[static_cast<std::size_t>(load)]), sums[static_cast<std::size_t>(pipe)], "thread operations", rate.value * lanes, "per us", rate);
+        return FloorPart{id, sums[static_cast<std::size_t>(kind)], rate.value * lanes, "thread operations", "per us", &rate};
+    };
+    return {FloorPart{"floor.dram", std::min(bytes, missed) * 1e-3, gpu.dram_peak.value, "kB", "GB/s", &gpu.dram_peak},
+            FloorPart{"floor.l2", std::min(bytes, memory.l2_bytes), gpu.l2_bytes_per_clk.value * clock_mhz, "B", "B/us", &gpu.l2_bytes_per_clk},
+            pipe("floor.fp32", Pipe::fma, Load::fma), pipe("floor.fp64", Pipe::fp64, Load::fp64), pipe("floor.fp16", Pipe::half, Load::half), pipe("floor.sfu", Pipe::xu, Load::xu),
+            FloorPart{"floor.tensor", work.total[static_cast<std::size_t>(Load::tensor)] * work.blocks / gpu.sms.value, clock_mhz, "cycles", "MHz", nullptr}};
+}
+
+Term floor_term(const LaunchFacts& launch, const BlockWork& work, const Machine& gpu, double clock_mhz, bool terms) {
+    double most = 0;
+    std::vector<Term> parts;
+    for (const FloorPart& part : floor_parts(launch, work, gpu, clock_mhz)) {
+        if (part.amount <= 0 || part.rate <= 0) continue;
+        most = std::max(most, part.amount / part.rate);
+        if (!terms) continue;
+        if (!part.source) {
+            parts.push_back(counted(part.id, part.amount / part.rate, "us", "multiply-adds over the dense tensor rate of all SMs"));
+            continue;
+        }
+        std::vector<Term> both;
+        both.push_back(counted(text(part.id) + ".amount", part.amount, part.what, "distinct bytes, or operations of active lanes"));
+        both.push_back(leaf(text(part.id) + ".peak", part.rate, text(part.unit), part.source->basis, part.source->source));
+        parts.push_back(fold(text(part.id), "us", Fold::ratio, std::move(both)));
     }
-    const double tensor = work.total[static_cast<std::size_t>(Load::tensor)] * work.blocks / gpu.sms.value / clock_mhz;
-    if (tensor > 0) parts.push_back(counted("floor.tensor", tensor, "us", "multiply-adds over the dense tensor rate of all SMs"));
+    if (!terms) return leaf("floor", most > 0 ? most : gpu.launch_us.value, "us", Basis::derived, {});
     if (parts.empty()) parts.push_back(counted("floor.launch", gpu.launch_us.value, "us", gpu.launch_us.source));
-    Term floor = fold("floor", "us", Fold::max, std::move(parts));
-    if (!terms) floor.parts.clear();
-    if (!terms) floor.fold = Fold::leaf;
-    return floor;
+    return fold("floor", "us", Fold::max, std::move(parts));
 }
 
 struct Width { double sigma{}; std::string basis; };

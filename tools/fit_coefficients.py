@@ -109,7 +109,7 @@ def fit_dual_pipe(driver, rows, common):
 
 
 POWER_GPUS = {"a100-sxm4-40gb": "NVIDIA A100 40GB", "a40": "NVIDIA A40", "h200-sxm-141gb": "NVIDIA H200"}
-COMPLEX_GEMM = {"configurations": 50, "clocks": ("1515", "1665", "1815")}
+COMPLEX_GEMM = {"configurations": 100, "clocks": ("1515", "1665", "1815")}
 
 
 def calibrated(build, folder, gpu, table_rows, inputs, options=()):

@@ -59,7 +59,7 @@ struct AccessFacts {
     std::optional<double> ideal_sectors_per_request;
     std::optional<double> wavefronts_per_request;  ///< shared: passes over phases; 1.0 = no conflict
     std::optional<double> wavefront_total;       ///< shared: data passes over the whole grid (what the pipe is busy with)
-    std::optional<double> lines_per_request;     ///< 128-byte lines
+    std::optional<double> lines_per_request;     ///< 128-byte lines, of each half (8-byte lanes) or quarter (16) of a warp
     double active_lanes{};                       ///< mean over requests
     Pattern pattern{Pattern::unknown};
     std::optional<std::int64_t> stride_bytes;
@@ -88,7 +88,7 @@ struct PhaseFacts {
     double shared_wavefronts{};                  ///< a block
     double shared_requests{};
     double global_load_sectors{}, global_store_sectors{}, local_sectors{};   ///< a block
-    double global_lines{};                       ///< distinct 128 B lines summed over requests: L1 tag passes
+    double global_lines{};                       ///< distinct 128 B lines of requests, or of their halves and quarters where lanes are wide: L1 tag passes
     double global_requests{};
     double atomic_sectors{};                     ///< spread atomics
     double atomic_serial_max{};                  ///< most lanes on one address in a request, summed

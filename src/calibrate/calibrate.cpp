@@ -17,7 +17,7 @@
 namespace flipflop::calibrate {
 namespace {
 
-constexpr double kWidest = 0.35;        // standard error of a logarithm: the 90 % interval is then a factor of 1.8 each way
+constexpr double kWidest = 0.5;         // standard error of a logarithm: wider, and the rows say less than half of what the literature leaves open
 constexpr double kLiterature = 0.7;     // of the logarithm that a fit starts from: published energies of one thing differ by a factor of three
 constexpr double kMostInflation = 400;  // of the variance by the other coefficients: a correlation of 0.9987
 constexpr double kLeastEffect = 0.01;   // a coefficient that halves or doubles no row by a per cent is not in them
@@ -194,11 +194,8 @@ private:
             start.precision.at(i, i) = 1 / (kLiterature * kLiterature);
         }
         problem.prior = std::move(start);
-        if (auto prior = earlier_.prior(name_, fitted)) {
-            // How much these rows scatter is theirs to say: what they and the earlier fit disagree about is no scatter.
-            problem.scale = robust_fit(problem).scale;
-            problem.prior = std::move(prior);
-        }
+        // How much these rows scatter is theirs to say: what they and the earlier fit disagree about is no scatter.
+        if (const auto earlier = earlier_.prior(name_, fitted)) return combine(robust_fit(problem), *earlier, problem.unknowns);
         return robust_fit(problem);
     }
 

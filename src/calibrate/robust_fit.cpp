@@ -36,6 +36,38 @@ double huber(double residual, double scale) {
     return size <= kHuber ? 0.5 * size * size : kHuber * (size - 0.5 * kHuber);
 }
 
+/// Values, errors and likenesses from the logarithms and the information matrix.
+void settle(Fit& fit, const std::vector<double>& logs, const std::vector<Unknown>& unknowns) {
+    const std::size_t n = unknowns.size();
+    fit.values.clear();
+    fit.at_bound.clear();
+    for (std::size_t i = 0; i < n; ++i) {
+        fit.values.push_back(std::exp(logs[i]));
+        fit.at_bound.push_back(logs[i] <= std::log(unknowns[i].low) + 1e-6 || logs[i] >= std::log(unknowns[i].high) - 1e-6);
+    }
+    fit.standard_error.assign(n, std::numeric_limits<double>::infinity());
+    fit.inflation.assign(n, std::numeric_limits<double>::infinity());
+    fit.partner.assign(n, 0);
+    Matrix scaled(n);
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t k = 0; k < n; ++k) {
+            const double both = std::sqrt(fit.information.at(i, i) * fit.information.at(k, k));
+            scaled.at(i, k) = i == k ? 1 + 1e-9 : both > 0 ? fit.information.at(i, k) / both : 0;
+        }
+    const auto covariance = inverse(scaled);
+    for (std::size_t i = 0; i < n; ++i) {
+        double closest = -1;
+        for (std::size_t k = 0; k < n; ++k)
+            if (k != i && std::abs(scaled.at(i, k)) > closest) {
+                closest = std::abs(scaled.at(i, k));
+                fit.partner[i] = k;
+            }
+        if (!covariance || fit.information.at(i, i) <= 0) continue;
+        fit.inflation[i] = covariance->at(i, i);
+        fit.standard_error[i] = std::sqrt(covariance->at(i, i) / fit.information.at(i, i));
+    }
+}
+
 class Solver {
 public:
     explicit Solver(const Problem& problem) : problem_(problem), n_(problem.unknowns.size()) {}
@@ -46,20 +78,18 @@ public:
         now.residuals = residuals_at(now.logs);
         double damping = 1e-3;
         for (int i = 0; i < kIterations && n_ > 0; ++i) {
-            now.scale = scale_of(now);
+            now.scale = robust_scale(now.residuals);
             now.cost = cost_of(now.logs, now.residuals, now.scale);
             const auto slopes = slopes_at(now);
             const double before = now.cost;
             if (!step(now, slopes, damping)) break;
             if (before - now.cost < 1e-9 * (1 + before)) break;
         }
-        now.scale = scale_of(now);
+        now.scale = robust_scale(now.residuals);
         return describe(now);
     }
 
 private:
-    [[nodiscard]] double scale_of(const State& now) const { return problem_.scale ? std::max(kLeastScale, *problem_.scale) : robust_scale(now.residuals); }
-
     std::vector<double> residuals_at(const std::vector<double>& logs) const {
         std::vector<double> values(n_), result(problem_.rows);
         std::transform(logs.begin(), logs.end(), values.begin(), [](double x) { return std::exp(x); });
@@ -149,32 +179,7 @@ private:
         fit.scale = now.scale;
         std::vector<double> right;
         fit.information = normal(now, slopes_at(now), right);
-        for (std::size_t i = 0; i < n_; ++i) {
-            const Unknown& unknown = problem_.unknowns[i];
-            fit.values.push_back(std::exp(now.logs[i]));
-            fit.at_bound.push_back(now.logs[i] <= std::log(unknown.low) + 1e-6 || now.logs[i] >= std::log(unknown.high) - 1e-6);
-        }
-        fit.standard_error.assign(n_, std::numeric_limits<double>::infinity());
-        fit.inflation.assign(n_, std::numeric_limits<double>::infinity());
-        fit.partner.assign(n_, 0);
-        Matrix scaled(n_);
-        for (std::size_t i = 0; i < n_; ++i)
-            for (std::size_t k = 0; k < n_; ++k) {
-                const double both = std::sqrt(fit.information.at(i, i) * fit.information.at(k, k));
-                scaled.at(i, k) = i == k ? 1 + 1e-9 : both > 0 ? fit.information.at(i, k) / both : 0;
-            }
-        const auto covariance = inverse(scaled);
-        for (std::size_t i = 0; i < n_; ++i) {
-            double closest = -1;
-            for (std::size_t k = 0; k < n_; ++k)
-                if (k != i && std::abs(scaled.at(i, k)) > closest) {
-                    closest = std::abs(scaled.at(i, k));
-                    fit.partner[i] = k;
-                }
-            if (!covariance || fit.information.at(i, i) <= 0) continue;
-            fit.inflation[i] = covariance->at(i, i);
-            fit.standard_error[i] = std::sqrt(covariance->at(i, i) / fit.information.at(i, i));
-        }
+        settle(fit, now.logs, problem_.unknowns);
         return fit;
     }
 
@@ -216,5 +221,24 @@ std::optional<Matrix> inverse(const Matrix& symmetric) {
 }
 
 Fit robust_fit(const Problem& problem) { return Solver(problem).run(); }
+
+Fit combine(const Fit& alone, const Prior& earlier, const std::vector<Unknown>& unknowns) {
+    const std::size_t n = unknowns.size();
+    Fit both = alone;
+    std::vector<double> right(n), logs(n);
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t k = 0; k < n; ++k) {
+            both.information.at(i, k) += earlier.precision.at(i, k);
+            right[i] += alone.information.at(i, k) * std::log(alone.values[k]) + earlier.precision.at(i, k) * earlier.at[k];
+        }
+    const auto covariance = inverse(both.information);
+    if (!covariance) return alone;
+    for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t k = 0; k < n; ++k) logs[i] += covariance->at(i, k) * right[k];
+        logs[i] = std::clamp(logs[i], std::log(unknowns[i].low), std::log(unknowns[i].high));
+    }
+    settle(both, logs, unknowns);
+    return both;
+}
 
 }  // namespace flipflop::calibrate

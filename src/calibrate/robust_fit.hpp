@@ -36,7 +36,6 @@ struct Problem {
     /// Fills one residual a row: a logarithm of measured over predicted, or a relative error.
     std::function<void(std::span<const double> values, std::span<double> residuals)> residuals;
     std::optional<Prior> prior;
-    std::optional<double> scale;             ///< of the residuals, where it is known; else from the residuals at each step
 };
 
 struct Fit {
@@ -51,5 +50,9 @@ struct Fit {
 
 /// Huber's M-estimate by Levenberg-Marquardt steps on reweighted rows (tuning constant 1.345).
 [[nodiscard]] Fit robust_fit(const Problem& problem);
+
+/// The fit that `alone` and earlier rows make together, each by its information: what both say of a coefficient is weighed, what
+/// only one says stays. Inside the bounds of `unknowns`.
+[[nodiscard]] Fit combine(const Fit& alone, const Prior& earlier, const std::vector<Unknown>& unknowns);
 
 }  // namespace flipflop::calibrate

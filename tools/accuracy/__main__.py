@@ -75,8 +75,9 @@ def main():
         common.write_text(json.dumps(document, indent=1) + "\n")
         caps = best_caps(options.work, "gemm_naive_caps_rtx5000ada") if any(s.name == "gemm_naive_caps_rtx5000ada" for s in chosen) else None
         intervals, paper_rows = intervals_of(chosen, options.work), paper.compute(options.measurements, options.work)
+        regimes = residuals.by_regime(options.work, chosen)
         ablated = ablation.run(flipflop, chosen, options, lambda some, settings: predict_again(some, settings, options, compiler, driver))
-        card = make(entries, *held, intervals, confidence, paper_rows, compiler.version, caps, ablated)
+        card = make(entries, *held, intervals, confidence, paper_rows, compiler.version, caps, ablated, regimes)
         write(card, root)
     return 0
 
@@ -106,8 +107,7 @@ def held_out(chosen, options, compiler, driver, flipflop):
 def intervals_of(chosen, work):
     families = {}
     for measured_set in chosen:
-        if measured_set.family != "gemm_naive":   # its clock, not its time, is what misses
-            families.setdefault(measured_set.family, {})[measured_set.name] = residuals.rows_of(work, measured_set)
+        families.setdefault(measured_set.family, {})[measured_set.name] = residuals.rows_of(work, measured_set)
     plain = residuals.held_out(families)
     pairs = residuals.held_out({f: {name: [(r, 0) for r in residuals.paired(rows)] for name, rows in sets.items()} for f, sets in families.items()})
     return {f: {**plain[f], "paired_sigma": pairs[f]["sigma"], "paired_coverage": pairs[f]["coverage"]} for f in plain}

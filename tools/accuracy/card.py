@@ -6,7 +6,7 @@ from pathlib import Path
 import ablation
 import paper
 
-CALIBRATION = {"complex_gemm": "the board's energies are fitted on 50 other configurations of this kernel, two of three clocks others (tools/fit_coefficients.py)", "hotspot": "this board is not calibrated"}
+CALIBRATION = {"complex_gemm": "the board's energies are fitted on 100 other configurations of this kernel, two of three clocks others (tools/fit_coefficients.py)", "hotspot": "this board is not calibrated"}
 BEGIN, END = "<!-- card: written by make accuracy -->", "<!-- end of the card -->"
 NOTES = {
     "convolution_a100": "Rows lie at 0.55 of the prediction's inverse or at 1.0: the ratio of the A100's base and boost clock is 0.54, and clocks were not recorded. The measured best is one of the few rows at boost.",
@@ -111,14 +111,14 @@ def rounded(value):
     return value
 
 
-def make(entries, held_kernel, held_gpu, intervals, confidence, paper_rows, compiler, caps, ablated):
+def make(entries, held_kernel, held_gpu, intervals, confidence, paper_rows, compiler, caps, ablated, regimes):
     by = lambda quantity: [e for e in entries if e["quantity"] == quantity]
     card = {"schema": "flipflop.accuracy/1", "compiler": compiler,
             "basis": {"in_sample": "formulas and rates as shipped; no constant was fitted on these kernels but the streams', and formulas were chosen while looking at the sets",
                       "leave_one_kernel_out": "norms and line rate (8 settings) chosen by mean rank correlation on the other kernel families", "leave_one_gpu_out": "the same, chosen on the other GPUs"},
             "figures": {"leave_one_kernel_out": figures(held_kernel, by("energy"), by("power"), caps), "leave_one_gpu_out": figures(held_gpu, by("energy"), by("power"), caps),
                         "in_sample": figures(by("time"), by("energy"), by("power"), caps)},
-            "intervals": intervals, "ablation": ablated, "confidence": confidence, "paper": paper_rows, "sets": [slim(e) for e in sorted(entries, key=lambda e: (e["quantity"] != "time", -e["mape_one_scale"]))]}
+            "intervals": intervals, "regimes": regimes, "ablation": ablated, "confidence": confidence, "paper": paper_rows, "sets": [slim(e) for e in sorted(entries, key=lambda e: (e["quantity"] != "time", -e["mape_one_scale"]))]}
     return rounded(card)
 
 
@@ -156,6 +156,9 @@ def markdown(card):
               "| family | n | sigma of the others | inside | paired: sigma | inside |", "|---|---|---|---|---|---|"]
     for name, row in card["intervals"].items():
         lines.append(f"| {name} | {row['n']} | {row['sigma']:.3f} | {row['coverage'] * 100:.0f} % | {row['paired_sigma']:.3f} | {row['paired_coverage'] * 100:.0f} % |")
+    lines += ["", "The shipped intervals by what bounds a launch (small: less than a wave of blocks), sets of equal weight:", "", "| regime | sets | rows | inside | faster than the interval | slower |", "|---|---|---|---|---|---|"]
+    for name, row in card["regimes"].items():
+        lines.append(f"| {name} | {row['sets']} | {row['rows']} | {row['inside'] * 100:.0f} % | {row['below'] * 100:.0f} % | {row['above'] * 100:.0f} % |")
     lines += ["", *ablation.markdown(card["ablation"])]
     lines += ["### What `confidence` means", "", "Picks among blocks of one kernel (groups that differ in block shape only, four shapes and more, streams aside), by the chance `p_within_5pct` that was told: high from 70 %, medium from 50 %, "
               "low below. A launch that is not fully described, or registers that are estimated, are low whatever the chance.", "", "| confidence | groups | told | measured within 5 % | within 10 % | mean regret |", "|---|---|---|---|---|---|"]

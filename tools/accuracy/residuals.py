@@ -4,9 +4,9 @@ import math
 import statistics
 from pathlib import Path
 
-# The naive GEMM misses by its clock under a cap, dedispersion by counts that the evaluator marks as not known (which widens by itself),
+# Dedispersion misses by counts that the evaluator marks as not known (which widens by itself),
 # streams have a width of their own, and the textbook set has five rows.
-NOT_FOR_WIDTHS = ("gemm_naive", "dedispersion", "streams", "textbook")
+NOT_FOR_WIDTHS = ("dedispersion", "streams", "textbook")
 REGIMES = {"dram": "dram", "launch": "small", "latency": "latency", "shared": "shared", "l1": "l1", "l2": "l2"}   # the rest: compute
 
 
@@ -25,6 +25,32 @@ def rows_of(folder, measured_set, quantity="time_us"):
             if key in measured and row[quantity]:
                 regime = "small" if row["waves"] and float(row["waves"]) < 1 else REGIMES.get(row["bound_by"], "compute")
                 result.append((math.log(statistics.median(measured[key]) / float(row[quantity])), regime))
+    return result
+
+
+def by_regime(folder, sets):
+    """{regime: rows, share inside the predictions' own 90 % intervals, share below, share above}, each set of equal weight within its regime."""
+    found = {}
+    for measured_set in sets:
+        base = Path(folder) / measured_set.name
+        keys = header_of(base)
+        measured = {}
+        with open(f"{base}.measurements.csv") as file:
+            for row in csv.DictReader(file):
+                if row["time_us"]:
+                    measured.setdefault(tuple(row[k] for k in keys), []).append(float(row["time_us"]))
+        with open(f"{base}.predictions.csv") as file:
+            for row in csv.DictReader(file):
+                key = tuple(row[k] for k in keys)
+                if key not in measured:
+                    continue
+                time = statistics.median(measured[key])
+                regime = "small" if row["waves"] and float(row["waves"]) < 1 else REGIMES.get(row["bound_by"], "compute")
+                found.setdefault(regime, {}).setdefault(measured_set.name, []).append((time < float(row["time_low_us"]), time > float(row["time_high_us"])))
+    result = {}
+    for regime, per_set in sorted(found.items()):
+        below, above = (statistics.mean(statistics.mean(row[side] for row in rows) for rows in per_set.values()) for side in (0, 1))
+        result[regime] = {"sets": len(per_set), "rows": sum(map(len, per_set.values())), "inside": 1 - below - above, "below": below, "above": above}
     return result
 
 

@@ -115,9 +115,9 @@ class Convolution(Set):
     source, kernel = "convolution", "convolution"
     names = ("block_size_x", "block_size_y", "tile_size_x", "tile_size_y", "read_only", "use_padding")
     filter = 15
-    note = "tiles of more than 16 outputs a thread are left out: nvcc and NVRTC need half a minute for each"
+    note = "tiles of more than 8 outputs a thread are left out: nvcc and NVRTC need up to half a minute for each"
 
-    def __init__(self, name, table, gpu, filter=15, names=None, keep_rows=150):
+    def __init__(self, name, table, gpu, filter=15, names=None, keep_rows=100):
         self.name, self.table, self.gpu, self.filter, self.keep_rows = name, table, gpu, filter, keep_rows
         self.names = names or self.names
         self.parameters = self.names
@@ -130,7 +130,7 @@ class Convolution(Set):
         values = self.macros(row)
         if row.get("use_shmem", "1") != "1":
             return False   # measured with a kernel that is not public
-        return values["tile_size_x"] * values["tile_size_y"] <= 16
+        return values["tile_size_x"] * values["tile_size_y"] <= 8
 
     def group(self, row):
         return ",".join(row[name] for name in self.names[2:])
