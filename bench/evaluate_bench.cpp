@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "flipflop/evaluator.hpp"
+#include "tests/example_launch.hpp"
 
 using namespace flipflop;
 namespace fs = std::filesystem;
@@ -44,21 +45,6 @@ std::vector<std::unique_ptr<Loaded>> load() {
     return all;
 }
 
-Launch launch_of(const KernelFacts& kernel, Dim3 grid) {
-    Launch launch;
-    launch.block = kernel.dimensions == 1 ? Dim3{256, 1, 1} : Dim3{32, 8, 1};
-    if (kernel.bounds.required_block) launch.block = *kernel.bounds.required_block;
-    launch.grid = grid;
-    launch.dynamic_shared_bytes = 16384;
-    for (const ParameterFacts& p : kernel.parameters) {
-        ArgumentValue a;
-        const std::uint64_t value = p.kind == ParameterKind::pointer ? std::uint64_t{0x1000000000} * (p.index + 1) : 1024;
-        for (std::uint32_t k = 0; k < p.bytes; ++k) a.bytes.push_back(k < 8 ? static_cast<std::uint8_t>(value >> (8 * k)) : 0);
-        launch.arguments.push_back(std::move(a));
-    }
-    return launch;
-}
-
 /// A kernel of `count` unrolled steps: a load, an index and a sum each, with a store at the end: 4 instructions a step.
 std::unique_ptr<Loaded> unrolled(std::uint32_t count) {
     std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry unrolled(.param .u64 a, .param .u64 b, .param .u32 n)\n{\n"
@@ -76,7 +62,7 @@ std::unique_ptr<Loaded> unrolled(std::uint32_t count) {
 
 void evaluate(benchmark::State& state, const Loaded& kernel, Dim3 grid) {
     const Evaluator evaluator(kernel.code);
-    const Launch launch = launch_of(kernel.code.facts, grid);
+    const Launch launch = example_launch(kernel.code.facts, grid);
     for (auto _ : state) benchmark::DoNotOptimize(evaluator.evaluate(launch));
     const LaunchFacts facts = evaluator.evaluate(launch);
     state.counters["runs"] = static_cast<double>(facts.evaluated_runs);

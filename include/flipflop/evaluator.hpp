@@ -46,6 +46,7 @@ private:
 struct SafetyVerdict {
     std::optional<bool> safe;
     std::string reason;              ///< why not, or why it cannot be said
+    std::uint64_t steps{};           ///< operations of warps that were followed for it, the reference's not among them
 };
 
 /// One kernel and the launch in use, followed once with the provenance of what it writes; then any number of candidates.
@@ -60,7 +61,10 @@ public:
 
     /// Is `candidate` the same computation as the reference? Exact over the whole grid, else null with a reason. Against an
     /// assumed reference a mismatch is null; what breaks a rule by itself (an overrun, a barrier that is missed) is false.
-    [[nodiscard]] SafetyVerdict judge(const Launch& candidate) const;
+    /// `steps`: most operations followed for this candidate, where that is less than the judge's own limit.
+    [[nodiscard]] SafetyVerdict judge(const Launch& candidate, std::optional<std::uint64_t> steps = {}) const;
+    /// Operations that following the reference took.
+    [[nodiscard]] std::uint64_t reference_steps() const;
 
 private:
     struct Prepared;

@@ -52,6 +52,7 @@ public:
         : stages_(stages), results_(results), options_(options), requests_(requests), evaluator_(evaluator) {
         for (std::size_t i = 0; i < results.size(); ++i)
             if (results[i].recommendation) cases_.push_back(i);
+        for (const Stage& stage : stages) work_.push_back(verdict_work(stage));
         fill();
     }
 
@@ -122,7 +123,7 @@ private:
         const Subject& subject = stage.facts->subject();
         const Trial reference = try_block(stage, subject.reference, subject.reference_given ? stage.options.current_grid : std::nullopt, true);
         const Trial trial = try_block(stage, table_.launches[launch].block, std::nullopt, true);
-        const SafetyVerdict verdict = verdict_on(stage, reference, trial);
+        const SafetyVerdict verdict = verdict_on(stage, reference, trial, work_[cases_[c]]);
         safe_[launch][c] = verdict.safe;
         if (verdict.safe == std::optional(false)) table_.cost[launch][c].reset();
     }
@@ -285,6 +286,7 @@ private:
     CostTable table_;
     std::vector<std::vector<std::optional<bool>>> safe_;
     std::vector<std::vector<bool>> asked_;
+    std::vector<VerdictWork> work_;          ///< by case
 };
 
 }  // namespace

@@ -40,9 +40,9 @@ void compare_facts(const Stage& stage, const Trial& reference, std::vector<Candi
     }
 }
 
-void judge(const Stage& stage, const Trial& reference, Candidate& candidate, std::vector<Candidate>& all) {
+void judge(const Stage& stage, const Trial& reference, Candidate& candidate, std::vector<Candidate>& all, VerdictWork& work) {
     if (candidate.judged) return;
-    const SafetyVerdict verdict = verdict_on(stage, reference, *candidate.trial);
+    const SafetyVerdict verdict = verdict_on(stage, reference, *candidate.trial, work);
     for (Candidate& other : all) {    // the same launch at other operating points too
         if (other.trial != candidate.trial) continue;
         // A verdict that cannot be made leaves standing what the facts have shown.
@@ -71,10 +71,11 @@ Scored scored(const Candidate& candidate, const std::optional<Prediction>& predi
 void choose(const Stage& stage, const Trial& reference, const ResultOptions& options, bool named, std::vector<Candidate>& candidates) {
     compare_facts(stage, reference, candidates);
     std::vector<Candidate*> able;
+    VerdictWork work = verdict_work(stage);
     for (Candidate& c : candidates) {
         // The heuristic's block is a baseline, not advice: it has a verdict only where it is kept.
         const bool always = named || c.trial->is_current || (c.trial->block == reference.block && c.trial->grid == reference.grid);
-        if (c.trial->grid.count() > 0 && c.trial->facts && always) judge(stage, reference, c, candidates);
+        if (c.trial->grid.count() > 0 && c.trial->facts && always) judge(stage, reference, c, candidates, work);
         if (c.predicted) able.push_back(&c);
     }
     const RankError error{stage.paired.time_log_sigma, stage.paired.energy_log_sigma};
@@ -89,7 +90,7 @@ void choose(const Stage& stage, const Trial& reference, const ResultOptions& opt
         bool asked = false;
         for (std::size_t i = 0; i < able.size(); ++i)
             if (kept[i] && !able[i]->judged && verdicts < kMostVerdicts) {
-                judge(stage, reference, *able[i], candidates);
+                judge(stage, reference, *able[i], candidates, work);
                 ++verdicts;
                 asked = true;
             }

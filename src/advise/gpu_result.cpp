@@ -278,6 +278,26 @@ void fill_configs(const Stage& stage, const ResultOptions& options, const Tried&
 
 }  // namespace
 
+std::optional<std::uint64_t> share_of_search(const Stage& stage) {
+    const std::optional<std::uint64_t> budget = stage.facts->budget();
+    if (!budget) return std::nullopt;
+    std::size_t listed = 0;
+    const std::vector<Wanted> wanted = wanted_blocks(stage, listed);
+    const auto reference = std::find_if(wanted.begin(), wanted.end(), [](const Wanted& w) { return w.reference; });
+    // Other blocks may take twice as much; beyond that it need not be known how much more.
+    const std::uint64_t all = *budget * kSearchOfBudget, affordable = all / (2 * wanted.size());
+    Stage there = stage;
+    there.budget = std::min(affordable, *budget);
+    const Trial probe = try_block(there, reference->block, reference->grid, true);
+    if (!probe.facts) return std::nullopt;
+    std::uint64_t cost = probe.facts->evaluated_steps;
+    for (const auto& outcome : {probe.taken, probe.not_taken})
+        if (outcome) cost += outcome->evaluated_steps;
+    if (cost <= affordable) return std::nullopt;
+    // A launch takes up to four times its budget: boxes, samples, the interior block, its neighbours.
+    return std::max(*budget / kLeastOfBudget, all / (wanted.size() * (probe.taken ? 12 : 4)));
+}
+
 Result<KernelResult> result_on_gpu(const Stage& stage, const ResultOptions& options, const Requests& requests, const Evaluator& evaluator) {
     const Tried tried = try_all(stage, options);
     for (const Trial& trial : tried.trials)

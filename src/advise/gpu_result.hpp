@@ -32,6 +32,10 @@ struct Candidate {
 /// Ranks and keeps, asking for verdicts until nothing unsafe is kept. `reference` is what is safe by definition.
 void choose(const Stage& stage, const Trial& reference, const ResultOptions& options, bool named, std::vector<Candidate>& candidates);
 
+/// What one launch of this search may take (Stage::budget); empty: the book's budget. The reference launch is tried first:
+/// where all launches at its cost would take more than a search may, each gets its share. Counted work: the same everywhere.
+[[nodiscard]] std::optional<std::uint64_t> share_of_search(const Stage& stage);
+
 /// The usage error of an expression without an answer, or of an objective that needs a power that is not known.
 [[nodiscard]] Result<KernelResult> result_on_gpu(const Stage& stage, const ResultOptions& options, const Requests& requests, const Evaluator& evaluator);
 

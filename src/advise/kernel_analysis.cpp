@@ -75,7 +75,10 @@ Result<KernelAnalysis> analyse_on_boards(const KernelPlace& place, KernelCode& c
     const unsigned outer = runs.size() > 1 ? threads : 1, inner = runs.size() > 1 ? 1 : threads;
     const ResultOptions result_options{options.objective, boards.points, options.full_detail, options.own_launch, inner, brief};
     std::vector<std::optional<Result<KernelResult>>> results(stages.size());
-    parallel_for(stages.size(), outer, [&](std::size_t i) { results[i] = result_on_gpu(stages[i], result_options, requests, evaluator); });
+    parallel_for(stages.size(), outer, [&](std::size_t i) {
+        stages[i].budget = share_of_search(stages[i]);
+        results[i] = result_on_gpu(stages[i], result_options, requests, evaluator);
+    });
     for (std::size_t i = 0; i < results.size(); ++i) {
         if (!*results[i]) return at_fault(results[i]->error());
         (*results[i])->case_name = requests.cases.list.empty() ? std::string() : requests.cases.list[i % runs.size()].name;

@@ -21,14 +21,19 @@ Contradiction contradiction(const LaunchFacts& reference, const LaunchFacts& can
     return {};
 }
 
-SafetyVerdict verdict_on(const Stage& stage, const Trial& reference, const Trial& candidate) {
+VerdictWork verdict_work(const Stage& stage) {
+    const std::optional<std::uint64_t> budget = stage.facts->budget();
+    return {budget ? std::optional(*budget * kVerdictsOfBudget) : std::nullopt, false};
+}
+
+SafetyVerdict verdict_on(const Stage& stage, const Trial& reference, const Trial& candidate, VerdictWork& work) {
     if (candidate.block == reference.block && candidate.grid == reference.grid) return {true, "the reference launch itself"};
     if constexpr (kSafetyIsFollowed) {
         FactsBook& book = *stage.facts;
         return book.verdict(book.launch(reference.block, reference.grid, reference.dynamic_shared_bytes),
-                            book.launch(candidate.block, candidate.grid, candidate.dynamic_shared_bytes));
+                            book.launch(candidate.block, candidate.grid, candidate.dynamic_shared_bytes), work);
     } else {
-        static_cast<void>(stage);
+        static_cast<void>(stage), static_cast<void>(work);
         return {std::nullopt, "whether it computes the same as the reference launch is not followed yet"};
     }
 }

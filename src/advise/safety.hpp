@@ -20,6 +20,9 @@ struct Contradiction {
 };
 [[nodiscard]] Contradiction contradiction(const LaunchFacts& reference, const LaunchFacts& candidate);
 
-[[nodiscard]] SafetyVerdict verdict_on(const Stage& stage, const Trial& reference, const Trial& candidate);
+/// Takes what it cost from `work`.
+[[nodiscard]] SafetyVerdict verdict_on(const Stage& stage, const Trial& reference, const Trial& candidate, VerdictWork& work);
+/// What all verdicts of one search may take; named blocks have no limit together.
+[[nodiscard]] VerdictWork verdict_work(const Stage& stage);
 
 }  // namespace flipflop::advise

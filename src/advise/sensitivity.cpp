@@ -42,7 +42,7 @@ std::optional<Outcome> outcome_of(const Stage& stage, const ResultOptions& optio
     const KernelCode& code = stage.facts->code();
     Subject subject = make_subject(code, requests, stage.facts->subject().chosen, variant.extra, variant.work);
     if (variant.trips) subject.policy.assumed_trips = variant.trips;
-    FactsBook book(code, evaluator, subject, kSearchBudget);
+    FactsBook book(code, evaluator, subject, stage.budget.value_or(kSearchBudget));
     Stage there = stage;
     there.facts = &book;
     std::vector<Trial> trials;

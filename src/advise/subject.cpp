@@ -246,8 +246,9 @@ Launch FactsBook::launch(Dim3 block, Dim3 grid, std::uint64_t dynamic_shared_byt
     return launch;
 }
 
-std::shared_ptr<const LaunchFacts> FactsBook::facts(Dim3 b, Dim3 g, std::uint64_t dynamic_shared_bytes, std::optional<double> taken) {
-    const std::vector<std::uint64_t> key{b.x, b.y, b.z, g.x, g.y, g.z, dynamic_shared_bytes, taken ? std::bit_cast<std::uint64_t>(*taken) : ~std::uint64_t{0}};
+std::shared_ptr<const LaunchFacts> FactsBook::facts(Dim3 b, Dim3 g, std::uint64_t dynamic_shared_bytes, std::optional<double> taken, std::optional<std::uint64_t> budget) {
+    if (!budget) budget = budget_;
+    const std::vector<std::uint64_t> key{b.x, b.y, b.z, g.x, g.y, g.z, dynamic_shared_bytes, taken ? std::bit_cast<std::uint64_t>(*taken) : ~std::uint64_t{0}, budget.value_or(0)};
     std::unique_ptr<Launch> mine;
     {
         const std::lock_guard lock(mutex_);
@@ -262,7 +263,7 @@ std::shared_ptr<const LaunchFacts> FactsBook::facts(Dim3 b, Dim3 g, std::uint64_
     mine->grid = g;
     mine->dynamic_shared_bytes = dynamic_shared_bytes;
     mine->policy.taken_probability = taken ? taken : subject_.policy.taken_probability;
-    auto facts = std::make_shared<const LaunchFacts>(evaluator_.evaluate(*mine, budget_));
+    auto facts = std::make_shared<const LaunchFacts>(evaluator_.evaluate(*mine, budget));
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(mine));
     return known_.emplace(key, std::move(facts)).first->second;
@@ -286,28 +287,36 @@ bool reads_shared_size(const KernelCode& code) {
 
 }  // namespace
 
-std::shared_ptr<const LaunchFacts> FactsBook::facts_settling(Dim3 b, Dim3 g, std::uint64_t& settled) {
+std::shared_ptr<const LaunchFacts> FactsBook::facts_settling(Dim3 b, Dim3 g, std::uint64_t& settled, std::optional<std::uint64_t> budget) {
     constexpr std::uint64_t most = 232448;      // what any GPU of today gives a block: room for all that it may store
-    auto first = facts(b, g, most);
+    if (!budget) budget = budget_;
+    auto first = facts(b, g, most, {}, budget);
     settled = (first->dynamic_shared_touched.value_or(0) + 15) / 16 * 16;
     const std::lock_guard lock(mutex_);
     if (!reads_shared_size_) reads_shared_size_ = reads_shared_size(code_);
-    if (!*reads_shared_size_) known_.emplace(std::vector<std::uint64_t>{b.x, b.y, b.z, g.x, g.y, g.z, settled, ~std::uint64_t{0}}, first);
+    if (!*reads_shared_size_) known_.emplace(std::vector<std::uint64_t>{b.x, b.y, b.z, g.x, g.y, g.z, settled, ~std::uint64_t{0}, budget.value_or(0)}, first);
     return first;
 }
 
-SafetyVerdict FactsBook::verdict(const Launch& reference, const Launch& candidate) {
+SafetyVerdict FactsBook::verdict(const Launch& reference, const Launch& candidate, VerdictWork& work) {
+    if (work.left == std::uint64_t{0}) return {std::nullopt, "not followed: the verdicts of this search had reached their work limit"};
     std::shared_ptr<const ReblockingJudge> judge;
     {
         const std::lock_guard lock(judging_);    // one follows the reference, the others wait for it
         for (const Judge& j : judges_)
             if (j.block == reference.block && j.grid == reference.grid && j.dynamic_shared_bytes == reference.dynamic_shared_bytes) judge = j.judge;
         if (!judge) {
-            judge = std::make_shared<const ReblockingJudge>(code_, reference, !subject_.reference_given, budget_ ? std::optional(kSearchSteps) : std::nullopt);
+            judge = std::make_shared<const ReblockingJudge>(code_, reference, !subject_.reference_given, budget_ ? std::optional(*budget_ * kVerdictOfBudget) : std::nullopt);
             judges_.push_back({reference.block, reference.grid, reference.dynamic_shared_bytes, judge});
         }
     }
-    return judge->judge(candidate);
+    const SafetyVerdict verdict = judge->judge(candidate, work.left);
+    if (work.left) {
+        const std::uint64_t spent = verdict.steps + (work.reference_counted ? 0 : judge->reference_steps());
+        work.left = *work.left - std::min(spent, *work.left);
+        work.reference_counted = true;
+    }
+    return verdict;
 }
 
 }  // namespace flipflop::advise

@@ -65,8 +65,18 @@ struct Subject {
 /// The evaluator's budget for one of the many launches of a search; what does not fit is sampled, and says so.
 inline constexpr std::uint64_t kSearchBudget = 400'000;
 
-/// How far a verdict follows a launch of a search (operations of warps); of named blocks, as far as the judge ever does.
-inline constexpr std::uint64_t kSearchSteps = 2'000'000;
+/// A search's limits, in terms of its budget for one launch (operations of warps, counted: the same on every machine).
+/// All launches of it together; how far one verdict follows a launch; all verdicts together, the reference among them.
+/// Of named blocks, verdicts follow as far as the judge ever does.
+inline constexpr std::uint64_t kSearchOfBudget = 20, kVerdictOfBudget = 5, kVerdictsOfBudget = 10;
+/// What a launch of a search is left however many there are.
+inline constexpr std::uint64_t kLeastOfBudget = 20;      ///< a 20th
+
+/// What the verdicts of one search may still take, in operations of warps; empty: no limit for all of them together.
+struct VerdictWork {
+    std::optional<std::uint64_t> left;
+    bool reference_counted{};
+};
 
 /// What launches of one subject do, each evaluated once. Thread-safe.
 class FactsBook {
@@ -75,14 +85,17 @@ public:
     FactsBook(const KernelCode& code, const Evaluator& evaluator, const Subject& subject, std::optional<std::uint64_t> budget = {})
         : code_(code), evaluator_(evaluator), subject_(subject), budget_(budget) {}
 
-    /// `taken`: an assumed probability of branches on data, in place of the subject's own policy.
-    [[nodiscard]] std::shared_ptr<const LaunchFacts> facts(Dim3 block, Dim3 grid, std::uint64_t dynamic_shared_bytes, std::optional<double> taken = {});
+    /// `taken`: an assumed probability of branches on data, in place of the subject's own policy. `budget`: in place of the book's.
+    [[nodiscard]] std::shared_ptr<const LaunchFacts> facts(Dim3 block, Dim3 grid, std::uint64_t dynamic_shared_bytes, std::optional<double> taken = {}, std::optional<std::uint64_t> budget = {});
     /// The same where the dynamic shared memory is still open: `settled` bytes are what the launch itself asks for. One
     /// evaluation serves for both, unless the code reads how much it was given.
-    [[nodiscard]] std::shared_ptr<const LaunchFacts> facts_settling(Dim3 block, Dim3 grid, std::uint64_t& settled);
+    [[nodiscard]] std::shared_ptr<const LaunchFacts> facts_settling(Dim3 block, Dim3 grid, std::uint64_t& settled, std::optional<std::uint64_t> budget = {});
     [[nodiscard]] Launch launch(Dim3 block, Dim3 grid, std::uint64_t dynamic_shared_bytes) const;
-    /// Whether `candidate` computes what `reference` does. The reference is followed once.
-    [[nodiscard]] SafetyVerdict verdict(const Launch& reference, const Launch& candidate);
+    /// Whether `candidate` computes what `reference` does. The reference is followed once. What that and the candidate took
+    /// is taken from `work`, where there is a limit.
+    [[nodiscard]] SafetyVerdict verdict(const Launch& reference, const Launch& candidate, VerdictWork& work);
+    /// For one launch of a search; empty: as far as the evaluator goes.
+    [[nodiscard]] std::optional<std::uint64_t> budget() const { return budget_; }
     [[nodiscard]] const Subject& subject() const { return subject_; }
     [[nodiscard]] const KernelCode& code() const { return code_; }
 

@@ -45,6 +45,14 @@ void describe_unlaunchable(const Stage& stage, Trial& trial, std::optional<Dim3>
     if (const auto answer = grid_of(subject.rule, trial.block, subject.cluster, names); answer && answer->grid) trial.grid = *answer->grid;
 }
 
+/// Where a search has less than the book's budget for each launch, a block has it by its warps: where they are followed
+/// together all are cut after the same number of steps, and blocks remain comparable.
+std::optional<std::uint64_t> budget_for(const Stage& stage, Dim3 block) {
+    if (!stage.budget) return std::nullopt;
+    const std::uint64_t warps = std::clamp<std::uint64_t>((block.count() + 31) / 32, 1, 32);
+    return std::max<std::uint64_t>(1, *stage.budget * warps / 8);
+}
+
 void refuse(Trial& trial, std::string reason, std::string words) {
     trial.launchable = false;
     if (trial.obstacle.reason.empty()) trial.obstacle = {std::move(reason), std::move(words)};
@@ -76,7 +84,7 @@ void settle(const Stage& stage, Trial& trial, std::optional<Dim3> own_grid, bool
         trial.grid = *answer.grid;
         if (!open || round == 1) break;
         std::uint64_t settled = 0;
-        (void)stage.facts->facts_settling(trial.block, trial.grid, settled);
+        (void)stage.facts->facts_settling(trial.block, trial.grid, settled, budget_for(stage, trial.block));
         if (settled == 0) break;
         trial.dynamic_shared_bytes = settled;
     }
@@ -87,7 +95,7 @@ void settle(const Stage& stage, Trial& trial, std::optional<Dim3> own_grid, bool
     const double room = trial.occupancy.active_blocks_per_sm * stage.gpu->sm_count();
     if (cooperative && static_cast<double>(trial.grid.count()) > room)
         refuse(trial, "cooperative", fmt::format("{} blocks wait for each other, {} can be resident", trial.grid.count(), room));
-    if (trial.launchable || want_facts) trial.facts = stage.facts->facts(trial.block, trial.grid, trial.dynamic_shared_bytes);
+    if (trial.launchable || want_facts) trial.facts = stage.facts->facts(trial.block, trial.grid, trial.dynamic_shared_bytes, {}, budget_for(stage, trial.block));
 }
 
 }  // namespace
@@ -128,8 +136,8 @@ Trial try_block(const Stage& stage, Dim3 block, std::optional<Dim3> own_grid, bo
     trial.dynamic_shared_bytes = *bytes;
     settle(stage, trial, own_grid, always_facts);
     if (trial.launchable && trial.facts && trial.facts->unknown_branches > 0 && !stage.facts->subject().policy.taken_probability) {
-        trial.taken = stage.facts->facts(trial.block, trial.grid, trial.dynamic_shared_bytes, 1.0);
-        trial.not_taken = stage.facts->facts(trial.block, trial.grid, trial.dynamic_shared_bytes, 0.0);
+        trial.taken = stage.facts->facts(trial.block, trial.grid, trial.dynamic_shared_bytes, 1.0, budget_for(stage, trial.block));
+        trial.not_taken = stage.facts->facts(trial.block, trial.grid, trial.dynamic_shared_bytes, 0.0, budget_for(stage, trial.block));
     }
     return trial;
 }

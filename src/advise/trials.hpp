@@ -25,6 +25,7 @@ struct Stage {
     LaunchOptions options;
     bool warm_cache{true};
     bool triton{};                           ///< compiled by Triton: its block is 32 * num_warps
+    std::optional<std::uint64_t> budget{};   ///< of a launch with a block of 256 threads, where a search cannot pay the book's for each
 };
 
 struct Trial {

@@ -97,7 +97,7 @@ void Machine::record(Activation& a, const MicroOp& op, const MemoryOp& m, const 
         shape.bytes = bytes;
         shape.space = at.space;
         shape.offset = offset;
-        r.shape = s_.shapes.intern(shape);
+        r.shape = s_.last_shape[op.payload] = s_.shapes.intern(shape, s_.last_shape[op.payload]);
         r.axes = static_cast<Axes>(base->axes & s_.domain.live());
         for (unsigned k = 0; k < kAxes; ++k) r.stride[k] = r.axes & (1u << k) ? base->stride[k] : 0;
     }
@@ -132,7 +132,8 @@ void Machine::load(Activation& a, const MicroOp& op, const MemoryOp& m, const Lo
         alignas(64) u64 out[kLanes] = {};
         u32 known = 0;
         bool uniform = true;
-        for (u32 left = at.known; left; left &= left - 1) {
+        const bool one_place = base.uniform && at.known == mask && mask;    // parameters and constants: one look for all lanes
+        for (u32 left = one_place ? mask & (0 - mask) : at.known; left; left &= left - 1) {
             const auto l = static_cast<unsigned>(std::countr_zero(left));
             const u64 address = at.address[l] + static_cast<u64>(shift);
             u64 value = 0;
@@ -143,15 +144,20 @@ void Machine::load(Activation& a, const MicroOp& op, const MemoryOp& m, const Lo
             out[l] = value;
             known |= 1u << l;
         }
+        if (one_place && known) {
+            const u64 v = out[static_cast<unsigned>(std::countr_zero(known))];
+            std::fill(out, out + kLanes, v);
+            known = mask;
+        }
         // Arrays: where nothing is known here, it is called unknown in the whole domain. Shared memory: another block's
         // address may be one that was written.
         if (known || at.space == ptx::Space::shared) s_.domain.tie(base.axes);
-        if (known == mask && known) {
+        if (known == mask && known && !one_place) {
             const u64 v = out[static_cast<unsigned>(std::countr_zero(known))];
             for (u32 left = known; left; left &= left - 1) uniform &= out[static_cast<unsigned>(std::countr_zero(left))] == v;
             if (uniform) std::fill(out, out + kLanes, v);
         } else {
-            uniform = false;
+            uniform = one_place && known;
         }
         if (!known) write_unknown(a.slots[d], lanes, reason);
         else write_lanes(a.slots[d], out, known, uniform, {}, 0, lanes, s_.domain, reason);

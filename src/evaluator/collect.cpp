@@ -293,6 +293,14 @@ void Collector::access_facts(LaunchFacts& facts) const {
     }
 }
 
+/// May a loop also end by a count that is known? Then that bounds it, whatever the data.
+bool Collector::counted(std::size_t loop) const {
+    for (const FunctionProgram& f : p_.functions)
+        for (const LoopProgram& l : f.loops)
+            if (l.facts == loop) return !l.counted_exits.empty();
+    return false;
+}
+
 void Collector::loop_facts(LaunchFacts& facts) const {
     facts.loops.resize(loops_.size());
     for (std::size_t k = 0; k < loops_.size(); ++k) {
@@ -307,9 +315,14 @@ void Collector::loop_facts(LaunchFacts& facts) const {
         default: break;
         }
         if (loops_[k].entries <= 0) continue;
+        if (s_.loop_doubt[k] >= 3) {
+            // Passes that stand for what is not known are no trip counts; a counted exit is a bound.
+            if (s_.loop_doubt[k] == 3 && counted(k)) f.trip_max = loops_[k].most;
+            continue;
+        }
         f.trip_mean = loops_[k].trips / loops_[k].entries;
         f.trip_min = loops_[k].least;
-        f.trip_max = loops_[k].most;
+        f.trip_max = std::max(loops_[k].most, s_.loop_doubt[k] == 2 ? s_.loop_most[k] : 0);
     }
 }
 

@@ -65,6 +65,7 @@ private:
     void classify(Access& a, const AccessRecord& r, double times, double sectors);
     void phases(LaunchFacts& facts) const;
     void access_facts(LaunchFacts& facts) const;
+    [[nodiscard]] bool counted(std::size_t loop) const;
     void loop_facts(LaunchFacts& facts) const;
     struct WorkingBlock { std::array<u64, 3> block{}; double share{1}; };
     [[nodiscard]] WorkingBlock working_block() const;

@@ -52,13 +52,13 @@ void Machine::close_regions(Activation& a, u32 block) {
     if (!closed) return;
     a.taint = 0;
     for (const Region& r : a.regions) a.taint |= r.mask;
-    for (const u32 s : fn(a).variables) {
+    std::erase_if(a.tainted, [&](u32 s) {
         Value& v = a.slots[s];
-        if (!v.tainted) continue;
         const bool sure = !(v.written_under & ~a.context.reads);
         if (!sure) v.known &= ~v.tainted;
         v.tainted &= sure ? a.taint : 0;
-    }
+        return v.tainted == 0;
+    });
 }
 
 void Machine::forget_variant(Activation& a, const LoopProgram& loop, u32 mask) {
@@ -231,6 +231,7 @@ void Machine::undecided(Activation& a, const MicroOp& op, const Decision& d, u32
         } else if (policy || !relies_on_another_exit(loop, state, block)) {
             // Nothing says how often it runs: the policy's number of times, else once.
             mark = std::max<std::uint8_t>(mark, policy ? 2 : 3);
+            if (policy && policy->max) s_.loop_most[loop.facts] = *policy->max;
             state.doubtful = true;
             const u64 wanted = policy ? static_cast<u64>(std::max(1.0, std::round(policy->mean))) : 1;
             const u64 done = state.trips[static_cast<unsigned>(std::countr_zero(d.maybe))];

@@ -85,7 +85,7 @@ private:
         Place place;
         for (unsigned k = 0; k < kBlockAxes; ++k) place.block[k] = box.low[k];
         for (unsigned k = 0; k < kWarpAxes; ++k) place.warp[k] = static_cast<u32>(box.low[kBlockAxes + k]);
-        warps_.clear();
+        for (Page& page : warps_) page.clear();
         if (s_.cooperative) together(place);
         else {
             if (machines_.empty()) machines_.push_back(std::make_unique<Machine>(s_));
@@ -115,7 +115,8 @@ private:
         s_.shared.reset(s_.program.map.dynamic_shared + s_.launch.dynamic_shared_bytes);
         while (machines_.size() < groups_.size()) machines_.push_back(std::make_unique<Machine>(s_));
         std::vector<bool> done(groups_.size());
-        Page block;
+        Page& block = block_;
+        block.clear();
         if (apart()) warps_.resize(groups_.size());
         for (std::size_t w = 0; w < groups_.size(); ++w) machines_[w]->start(place, groups_[w]);
         for (bool some = true; some;) {
@@ -205,6 +206,7 @@ private:
     std::vector<Box> boxes_;
     std::vector<std::unique_ptr<Machine>> machines_;
     std::vector<Page> warps_;                ///< by warp, where the warps of a block run together
+    Page block_;                             ///< ... and what they did together so far
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The warp's main loop: pick the earliest group of lanes, run its block, hand its lanes on.
 #include "evaluator/machine.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -8,6 +9,8 @@ namespace flipflop::eval {
 
 Session::Session(const Program& p, const Launch& l) : program(p), launch(l), memory(p, l) {
     loop_doubt.assign(p.code->facts.loops.size(), 0);
+    loop_most.assign(p.code->facts.loops.size(), 0);
+    last_shape.assign(p.memory.size(), kNone);
     const u32 instructions = p.instructions;
     divergent.assign(instructions, 0);
     undecided.assign(instructions, 0);
@@ -178,6 +181,13 @@ void Machine::mark_taint(Activation& a, const MicroOp& op, u32 mask, u32 maybe) 
         v.known &= ~maybe;
         const u32 under = mask & a.taint;
         const u32 older = v.tainted & ~mask;
+        if (!v.tainted && under) {
+            if (a.tainted.size() > 2 * a.slots.size()) {     // one that was settled and marked again stands there twice
+                std::sort(a.tainted.begin(), a.tainted.end());
+                a.tainted.erase(std::unique(a.tainted.begin(), a.tainted.end()), a.tainted.end());
+            }
+            a.tainted.push_back(slot);
+        }
         if (older && under) v.written_under |= a.context.writes;
         else if (under) v.written_under = a.context.writes;
         v.tainted = older | under;

@@ -38,7 +38,9 @@ struct Session {
     u64 runs{}, all_steps{};                 ///< boxes run; `steps` without what sampling takes back of it
     u64 steps{}, budget{};                   ///< micro-operations carried out, and how many may be
     std::vector<std::uint8_t> loop_doubt;    ///< by KernelFacts::loops: 0 none, 1 wait, 2 assumed, 3 unknown, 4 cut, 5 endless
+    std::vector<double> loop_most;           ///< by KernelFacts::loops: most trips that --trips allows, 0 = not said
     std::vector<u32> divergent, undecided;   ///< global instruction numbers of branches, 1 = seen
+    std::vector<u32> last_shape;             ///< by memory operation
     std::vector<u32> skipped_calls;          ///< the same of calls: 1 nothing is known of the callee, 2 too deep
     std::vector<std::vector<Value>> pool;    ///< register files to use again
     u64 dynamic_touched{};
@@ -94,6 +96,7 @@ private:
         std::vector<Region> regions;
         u32 alive{}, taint{}, entered{};     ///< entered: the lanes that called
         bool tainted_once{};
+        std::vector<u32> tainted;            ///< slots that may hold something written under an undecided branch
         u32 block{kNone}, op{}, mask{};      ///< where it runs; kNone: choose the next
         float weight{1};
         u32 call{kNone};                     ///< the call operation in the caller that led here

@@ -10,7 +10,50 @@ void put(std::vector<std::uint8_t>& bytes, std::size_t at, unsigned count, u64 v
     for (unsigned k = 0; k < count && at + k < bytes.size(); ++k) bytes[at + k] = static_cast<std::uint8_t>(value >> (8 * k));
 }
 
+void sort_images(MemoryImages& images) {
+    std::stable_sort(images.begin(), images.end(), [](const auto& a, const auto& b) { return a->address < b->address; });
+}
+
+std::shared_ptr<const MemoryImage> image_of(const Program& program, const AddressMap::Object& object) {
+    const AddressMap& map = program.map;
+    const ptx::Symbol& symbol = program.module->symbols[object.symbol];
+    auto image = std::make_shared<MemoryImage>();
+    image->address = object.address;
+    image->symbol = object.symbol;
+    const unsigned element = std::max(1u, ptx::bits_of(symbol.type) / 8);
+    image->own.resize(object.bytes);
+    const auto forget = [&](std::size_t from) {
+        if (image->known.empty()) image->known.assign(object.bytes, true);
+        for (unsigned b = 0; b < element && from + b < image->known.size(); ++b) image->known[from + b] = false;
+    };
+    for (std::size_t k = 0; k < symbol.initial.size(); ++k) {
+        const ptx::InitialValue& v = symbol.initial[k];
+        u64 bits = v.bits;
+        if (v.address_of != ptx::SymbolId::none) {
+            const auto target = map.symbols.find(static_cast<u32>(v.address_of));
+            if (target == map.symbols.end()) { forget(k * element); continue; }
+            bits += target->second;
+            const ptx::Space space = program.module->symbol(v.address_of).space;
+            if (v.generic && space == ptx::Space::constant) bits += map.constant_window;
+            if (v.generic && space == ptx::Space::shared) bits += map.shared_window;
+            if (v.mask_byte != 0xff) bits = (bits >> (8 * std::min<unsigned>(7, v.mask_byte))) & 0xff;
+        }
+        put(image->own, k * element, std::min(8u, element), bits);
+    }
+    image->bytes = image->own;
+    return image;
+}
+
 }  // namespace
+
+void initial_images(Program& program) {
+    constexpr u64 largest = u64{1} << 26;
+    for (const auto& [objects, images] : {std::pair{&program.map.constants, &program.constants}, std::pair{&program.map.globals, &program.globals}}) {
+        for (const AddressMap::Object& object : *objects)
+            if (!program.module->symbols[object.symbol].initial.empty() && object.bytes <= largest) images->push_back(image_of(program, object));
+        sort_images(*images);
+    }
+}
 
 LaunchMemory::LaunchMemory(const Program& program, const Launch& launch) {
     const AddressMap& map = program.map;
@@ -20,91 +63,80 @@ LaunchMemory::LaunchMemory(const Program& program, const Launch& launch) {
         const u64 at = map.parameters[p];
         const std::size_t declared = p < parameters.size() ? parameters[p].bytes : 8;
         const std::size_t size = std::max<std::size_t>(declared, p < launch.arguments.size() ? launch.arguments[p].bytes.size() : 0);
-        if (parameters_.bytes.size() < at + size) {
-            parameters_.bytes.resize(at + size);
-            parameters_.known.resize(at + size);
+        if (parameters_.size() < at + size) {
+            parameters_.resize(at + size);
+            parameters_known_.resize(at + size);
         }
         if (p >= launch.arguments.size()) continue;
         const ArgumentValue& a = launch.arguments[p];
         for (std::size_t k = 0; k < a.bytes.size(); ++k) {
-            parameters_.bytes[at + k] = a.bytes[k];
-            parameters_.known[at + k] = a.known.empty() || (k < a.known.size() && a.known[k]);
+            parameters_[at + k] = a.bytes[k];
+            parameters_known_[at + k] = a.known.empty() || (k < a.known.size() && a.known[k]);
             if (k < 8) bases[p] |= u64{a.bytes[k]} << (8 * k);
         }
     }
-    for (const auto& [index, data] : launch.parameter_data)
-        if (index < bases.size()) globals_.push_back({bases[index], data.bytes, std::vector<bool>(data.bytes.size(), true)});
-    const auto add = [&](const AddressMap::Object& object, std::vector<Image>& images, bool is_global) {
-        const ptx::Symbol& symbol = program.module->symbols[object.symbol];
-        const auto given = launch.symbol_data.find(std::string(symbol.name));
-        Image image{object.address, {}, {}};
-        if (given != launch.symbol_data.end()) {
-            image.bytes = given->second.bytes;
-            image.known.assign(image.bytes.size(), true);
-        } else if (!symbol.initial.empty() && object.bytes <= (u64{1} << 26)) {
-            const unsigned element = std::max(1u, ptx::bits_of(symbol.type) / 8);
-            image.bytes.resize(object.bytes);
-            image.known.assign(object.bytes, true);
-            for (std::size_t k = 0; k < symbol.initial.size(); ++k) {
-                const ptx::InitialValue& v = symbol.initial[k];
-                u64 bits = v.bits;
-                if (v.address_of != ptx::SymbolId::none) {
-                    const auto target = map.symbols.find(static_cast<u32>(v.address_of));
-                    if (target == map.symbols.end()) {
-                        for (unsigned b = 0; b < element && k * element + b < image.known.size(); ++b) image.known[k * element + b] = false;
-                        continue;
-                    }
-                    bits += target->second;
-                    const ptx::Space space = program.module->symbol(v.address_of).space;
-                    if (v.generic && space == ptx::Space::constant) bits += map.constant_window;
-                    if (v.generic && space == ptx::Space::shared) bits += map.shared_window;
-                    if (v.mask_byte != 0xff) bits = (bits >> (8 * std::min<unsigned>(7, v.mask_byte))) & 0xff;
-                }
-                put(image.bytes, k * element, std::min(8u, element), bits);
-            }
-        } else {
-            return;
-        }
-        (void)is_global;
+    constants_ = program.constants;
+    globals_ = program.globals;
+    const auto give = [](MemoryImages& images, u64 address, const ArrayData& data, u32 symbol) {
+        auto image = std::make_shared<MemoryImage>();
+        image->address = address;
+        image->bytes = data.bytes;
+        image->symbol = symbol;
+        std::erase_if(images, [&](const auto& i) { return symbol != kNone && i->symbol == symbol; });
         images.push_back(std::move(image));
     };
-    for (const auto& object : map.constants) add(object, constants_, false);
-    for (const auto& object : map.globals) add(object, globals_, true);
-    const auto by_address = [](const Image& a, const Image& b) { return a.address < b.address; };
-    std::stable_sort(constants_.begin(), constants_.end(), by_address);
-    std::stable_sort(globals_.begin(), globals_.end(), by_address);
+    for (const auto& [index, data] : launch.parameter_data)
+        if (index < bases.size()) give(globals_, bases[index], data, kNone);
+    for (const auto& [objects, images] : {std::pair{&map.constants, &constants_}, std::pair{&map.globals, &globals_}})
+        for (const AddressMap::Object& object : *objects) {
+            if (launch.symbol_data.empty()) break;
+            const auto given = launch.symbol_data.find(std::string(program.module->symbols[object.symbol].name));
+            if (given != launch.symbol_data.end()) give(*images, object.address, given->second, object.symbol);
+        }
+    sort_images(constants_);
+    sort_images(globals_);
 }
 
-const LaunchMemory::Image* LaunchMemory::find(ptx::Space space, u64 address) const {
-    if (space == ptx::Space::param) return address < parameters_.bytes.size() ? &parameters_ : nullptr;
-    const std::vector<Image>& images = space == ptx::Space::constant ? constants_ : globals_;
-    auto it = std::upper_bound(images.begin(), images.end(), address, [](u64 a, const Image& i) { return a < i.address; });
+const MemoryImage* LaunchMemory::find(ptx::Space space, u64 address) const {
+    const MemoryImages& images = space == ptx::Space::constant ? constants_ : globals_;
+    auto it = std::upper_bound(images.begin(), images.end(), address, [](u64 a, const auto& i) { return a < i->address; });
     if (it == images.begin()) return nullptr;
     --it;
-    return address - it->address < it->bytes.size() ? &*it : nullptr;
+    return address - (*it)->address < (*it)->bytes.size() ? it->get() : nullptr;
 }
 
-bool LaunchMemory::holds(ptx::Space space, u64 address) const { return find(space, address) != nullptr; }
-
 bool LaunchMemory::read(ptx::Space space, u64 address, unsigned bytes, u64& value) const {
-    const Image* image = find(space, address);
-    if (!image) return false;
-    const u64 at = address - image->address;
-    if (at + bytes > image->bytes.size()) return false;
+    std::span<const std::uint8_t> from = parameters_;
+    const std::vector<bool>* known = &parameters_known_;
+    if (space != ptx::Space::param) {
+        const MemoryImage* image = find(space, address);
+        if (!image) return false;
+        from = image->bytes;
+        known = &image->known;
+        address -= image->address;
+    }
+    if (address >= from.size() || bytes > from.size() - address) return false;
     value = 0;
     for (unsigned k = 0; k < bytes; ++k) {
-        if (!image->known[at + k]) return false;
-        value |= u64{image->bytes[at + k]} << (8 * k);
+        if (!known->empty() && !(*known)[address + k]) return false;
+        value |= u64{from[address + k]} << (8 * k);
     }
     return true;
 }
 
 void SharedShadow::store(u64 address, unsigned bytes, u64 value, bool known) {
+    reach_ = std::max(reach_, std::min<u64>(address, data_.size()) + bytes);
     for (unsigned k = 0; k < bytes; ++k) {
         if (address + k >= data_.size()) return;
         data_[address + k] = static_cast<std::uint8_t>(value >> (8 * k));
         known_[address + k] = known;
     }
+}
+
+void SharedShadow::forget_all() {
+    // Only what was ever written has something to forget: a block may be given far more than it touches.
+    std::fill_n(known_.begin(), std::min<u64>(reach_, known_.size()), std::uint8_t{0});
+    reach_ = 0;
 }
 
 bool SharedShadow::load(u64 address, unsigned bytes, u64& value) const {

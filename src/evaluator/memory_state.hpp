@@ -17,27 +17,32 @@ public:
     LaunchMemory(const Program& program, const Launch& launch);
     /// Reads `bytes` little-endian at an address of param, constant or global space; false when any byte is unknown.
     [[nodiscard]] bool read(ptx::Space space, u64 address, unsigned bytes, u64& value) const;
-    /// Is anything at all known near there?
-    [[nodiscard]] bool holds(ptx::Space space, u64 address) const;
 
 private:
-    struct Image { u64 address{}; std::vector<std::uint8_t> bytes; std::vector<bool> known; };
-    [[nodiscard]] const Image* find(ptx::Space space, u64 address) const;
-    Image parameters_;
-    std::vector<Image> constants_, globals_;     ///< by address
+    [[nodiscard]] const MemoryImage* find(ptx::Space space, u64 address) const;
+    std::vector<std::uint8_t> parameters_;
+    std::vector<bool> parameters_known_;
+    MemoryImages constants_, globals_;           ///< by address
 };
+
+/// Makes Program::constants and Program::globals, once for all launches.
+void initial_images(Program& program);
 
 /// Bytes of one block's shared memory.
 class SharedShadow {
 public:
-    void reset(u64 bytes) { data_.assign(bytes, 0); known_.assign(bytes, false); }
+    void reset(u64 bytes) {
+        forget_all();
+        data_.resize(bytes);
+        known_.resize(bytes);
+    }
     void store(u64 address, unsigned bytes, u64 value, bool known);
-    void forget_all() { known_.assign(known_.size(), false); }
+    void forget_all();
     [[nodiscard]] bool load(u64 address, unsigned bytes, u64& value) const;
 
 private:
-    std::vector<std::uint8_t> data_;
-    std::vector<bool> known_;
+    std::vector<std::uint8_t> data_, known_;
+    u64 reach_{};                            ///< nothing at or behind it was ever written
 };
 
 /// Local memory of a warp, kept as values by offset so that what moves with the domain still does when read back.

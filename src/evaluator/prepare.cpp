@@ -1,6 +1,7 @@
 // A kernel made ready once: decoded, linked, sliced, laid out. Everything a launch does not change is done here.
 #include <algorithm>
 
+#include "evaluator/memory_state.hpp"
 #include "evaluator/prepare.hpp"
 
 namespace flipflop::eval {
@@ -92,6 +93,7 @@ Program prepare(const KernelCode& code, const PrepareOptions& options) {
     }
     program.instructions = instructions;
     map_addresses(program);
+    initial_images(program);
     std::vector<Decoded> decoded;
     std::vector<PendingCall> pending;
     for (u32 f = 0; f < code.functions.size(); ++f) {

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -154,6 +156,16 @@ struct SpaceWindow { ptx::Space space{}; u64 base{}; };
     return {ptx::Space::global, 0};
 }
 
+/// What lies at an address before the launch: an initialised variable, an array given with --data. Never copied.
+struct MemoryImage {
+    u64 address{};
+    std::span<const std::uint8_t> bytes;     ///< of `own`, or of the launch
+    std::vector<bool> known;                 ///< by byte; empty = all
+    std::vector<std::uint8_t> own;
+    u32 symbol{kNone};                       ///< of the module, when it is one
+};
+using MemoryImages = std::vector<std::shared_ptr<const MemoryImage>>;
+
 struct Program {
     const KernelCode* code{};
     const ptx::Module* module{};
@@ -162,6 +174,7 @@ struct Program {
     std::vector<MemoryOp> memory;
     std::vector<CallOp> calls;
     AddressMap map;
+    MemoryImages constants, globals;         ///< initialised variables, by address
     bool shared_is_read{};                   ///< the slice reads shared memory back
     bool local_is_read{};
     bool has_roles{};                        ///< warps may be specialised: it waits on mbarriers, or changes register counts

@@ -47,16 +47,25 @@ struct Reference {
     LaunchRecord record;
 
     Reference(const KernelCode& code, const Launch& used, bool is_assumed, std::optional<u64> steps = {}) : kernel(code), launch(used), assumed(is_assumed) {
-        if (steps) limits.steps = *steps;
+        if (steps) {
+            limits.steps = *steps;
+            limits.store_executions = std::min(limits.store_executions, u64{1} << 20);   // telling which byte differs is the dearer part
+        }
         if (kernel.traits.refused.empty()) record = follow_launch(kernel.program, kernel.traits, launch, {}, limits);
     }
-    [[nodiscard]] SafetyVerdict judge(const Followed& other, const Launch& candidate) const {
+    [[nodiscard]] SafetyVerdict judge(const Followed& other, const Launch& candidate, std::optional<u64> steps = {}) const {
         for (const Followed* k : {&kernel, &other})
             if (!k->traits.refused.empty()) return {std::nullopt, "not followed: " + k->traits.refused};
         if (candidate.block.count() == 0 || candidate.grid.count() == 0) return {std::nullopt, "an empty launch"};
         const std::vector<bool> watched = &other == &kernel ? record.watched : std::vector<bool>{};
-        const LaunchRecord theirs = follow_launch(other.program, other.traits, candidate, watched, limits);
-        return compare_launches({{kernel.program, kernel.traits, launch}, {other.program, other.traits, candidate}, assumed, limits}, record, theirs);
+        SafetyLimits own = limits;
+        if (steps) own.steps = std::min(own.steps, *steps);
+        // A reference beyond the work limit proves nothing, however far the candidate is followed.
+        if (record.beyond_limit) return {std::nullopt, "the reference launch: " + record.unknown};
+        const LaunchRecord theirs = follow_launch(other.program, other.traits, candidate, watched, own);
+        SafetyVerdict verdict = compare_launches({{kernel.program, kernel.traits, launch}, {other.program, other.traits, candidate}, assumed, own}, record, theirs);
+        verdict.steps = theirs.steps;
+        return verdict;
     }
 };
 
@@ -70,11 +79,13 @@ ReblockingJudge::~ReblockingJudge() = default;
 ReblockingJudge::ReblockingJudge(ReblockingJudge&&) noexcept = default;
 ReblockingJudge& ReblockingJudge::operator=(ReblockingJudge&&) noexcept = default;
 
-SafetyVerdict ReblockingJudge::judge(const Launch& candidate) const {
+SafetyVerdict ReblockingJudge::judge(const Launch& candidate, std::optional<std::uint64_t> steps) const {
     const Prepared& p = *prepared_;
     if (candidate.block == p.launch.block && candidate.grid == p.launch.grid) return {true, "the reference launch itself"};
-    return p.judge(p.kernel, candidate);
+    return p.judge(p.kernel, candidate, steps);
 }
+
+std::uint64_t ReblockingJudge::reference_steps() const { return prepared_->record.steps; }
 
 SafetyVerdict judge_reblocking(const KernelCode& code, const Launch& reference, const Launch& candidate, bool reference_is_assumed) {
     return ReblockingJudge(code, reference, reference_is_assumed).judge(candidate);

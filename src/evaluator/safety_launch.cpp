@@ -34,10 +34,13 @@ public:
             settled += split(box);
             ++record_.runs;
             // A grid whose blocks must be followed one by one is given up as soon as that shows.
-            const double expected = static_cast<double>(s_.steps) / settled * total;
-            if (record_.runs >= 64 && expected > 4.0 * static_cast<double>(limits_.steps)) give_up("the grid is too large to prove block by block");
+            const double expected = static_cast<double>(s_.steps) / settled * total / static_cast<double>(limits_.steps);
+            if (record_.unknown.empty() && ((record_.runs >= 64 && expected > 4) || (record_.runs >= 16 && expected > 64))) {
+                record_.beyond_limit = true;
+                give_up("the grid is too large to prove block by block");
+            }
         }
-        record_.steps = s_.steps;
+        record_.beyond_limit = record_.beyond_limit || (!record_.unknown.empty() && s_.steps > limits_.steps);
         record_.races = s_.races;
         record_.certain = !s_.cancels && !s_.entangled && !s_.traits.entangled && !s_.traits.collective;
     }
@@ -265,12 +268,13 @@ LaunchRecord follow_launch(const Program& program, const SafetyTraits& traits, c
     SafetySession session(program, traits, launch);
     session.budget = limits.steps;
     if (watched.size() == session.watched.size()) session.watched = watched;
-    for (;;) {
+    for (u64 before = 0;; before += session.steps) {
         LaunchRecord record;
         session.steps = 0;
         session.races.clear();
         LaunchWalk walk(session, limits, record);
         walk.run();
+        record.steps = before + session.steps;
         if (record.unknown.empty() && walk.watch_more()) continue;
         record.watched = session.watched;
         return record;

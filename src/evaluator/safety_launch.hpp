@@ -40,6 +40,7 @@ struct BoxWrites {
 
 struct LaunchRecord {
     std::string unknown;                     ///< why something could not be followed; empty: all was
+    bool beyond_limit{};                     ///< ... because it takes more than SafetyLimits::steps
     Breach breach;
     std::set<Race> races;
     WriteSums stores, conditional, atomics;

@@ -7,9 +7,15 @@ namespace flipflop::eval {
 namespace {
 
 u64 hash_of(const Shape& s) {
-    u64 h = 0x9e3779b97f4a7c15ull ^ s.mask ^ (u64{s.bytes} << 32) ^ (static_cast<u64>(s.space) << 56);
-    for (const i64 o : s.offset) h = (h ^ static_cast<u64>(o)) * 0xff51afd7ed558ccdull, h ^= h >> 29;
-    return h;
+    constexpr u64 odd = 0xff51afd7ed558ccdull;
+    // Four chains side by side: a multiplication waits for the one before it.
+    std::array<u64, 4> h{0x9e3779b97f4a7c15ull ^ s.mask, s.bytes, static_cast<u64>(s.space), 1};
+    for (unsigned l = 0; l < kLanes; l += 4)
+        for (unsigned k = 0; k < 4; ++k) {
+            h[k] = (h[k] ^ static_cast<u64>(s.offset[l + k])) * odd;
+            h[k] ^= h[k] >> 29;
+        }
+    return ((h[0] * odd + h[1]) * odd + h[2]) * odd + h[3];
 }
 
 void merge(std::vector<std::pair<i64, i64>>& v) {
@@ -40,12 +46,13 @@ std::vector<std::pair<i64, i64>> touched_bytes(const Shape& s, i64 base) {
     return v;
 }
 
-unsigned count_units(const std::vector<std::pair<i64, i64>>& bytes, unsigned shift) {
+/// Pieces of 2^shift bytes that intervals touch when they lie `by` bytes further on.
+unsigned count_units(const std::vector<std::pair<i64, i64>>& bytes, unsigned shift, i64 by) {
     unsigned n = 0;
     i64 last = INT64_MIN;
     for (const auto& [b, e] : bytes) {
-        i64 first = b >> shift;
-        const i64 final = (e - 1) >> shift;
+        i64 first = (b + by) >> shift;
+        const i64 final = (e + by - 1) >> shift;
         if (first == last) ++first;
         if (final >= first) { n += static_cast<unsigned>(final - first + 1); last = final; }
     }
@@ -117,23 +124,23 @@ ShapeFacts describe(const Shape& s) {
 
 }  // namespace
 
-u32 ShapeTable::intern(const Shape& shape) {
-    if (last_ != kNone && shapes_[last_] == shape) return last_;
+u32 ShapeTable::intern(const Shape& shape, u32 hint) {
+    if (hint != kNone && shapes_[hint] == shape) return hint;
     const u64 h = hash_of(shape);
     for (auto [it, end] = index_.equal_range(h); it != end; ++it)
-        if (shapes_[it->second] == shape) return last_ = it->second;
-    last_ = static_cast<u32>(shapes_.size());
+        if (shapes_[it->second] == shape) return it->second;
+    const auto id = static_cast<u32>(shapes_.size());
     shapes_.push_back(shape);
     facts_.push_back(describe(shape));
-    index_.emplace(h, last_);
-    return last_;
+    index_.emplace(h, id);
+    return id;
 }
 
 unsigned ShapeTable::sectors(u32 id, unsigned residue) {
     std::int16_t& n = facts_[id].sectors[residue];
     if (n < 0) {
         const bool moves = shapes_[id].space != ptx::Space::local;
-        const unsigned c = count_units(moves ? touched_bytes(shapes_[id], residue) : touched_bytes(shapes_[id], residue & 3), 5);
+        const unsigned c = moves ? count_units(facts_[id].intervals, 5, residue) : count_units(touched_bytes(shapes_[id], residue & 3), 5, 0);
         n = static_cast<std::int16_t>(std::min(c, 32767u));
     }
     return static_cast<unsigned>(n);
@@ -150,7 +157,7 @@ unsigned ShapeTable::lines(u32 id, unsigned residue) {
         for (unsigned from = 0; from < kLanes; from += group) {
             Shape part = whole;
             if (group < kLanes) part.mask &= ((1u << group) - 1) << from;
-            if (part.mask) count += count_units(touched_bytes(part, moves ? residue : residue & 3), 7);
+            if (part.mask) count += count_units(touched_bytes(part, moves ? residue : residue & 3), 7, 0);
         }
         n = static_cast<std::int16_t>(std::min(count, 32767u));
     }

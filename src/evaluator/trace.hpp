@@ -37,7 +37,8 @@ struct ShapeFacts {
 
 class ShapeTable {
 public:
-    u32 intern(const Shape& shape);
+    /// `hint`: a shape that it may well be, or kNone.
+    u32 intern(const Shape& shape, u32 hint = kNone);
     [[nodiscard]] const Shape& shape(u32 id) const { return shapes_[id]; }
     [[nodiscard]] const ShapeFacts& facts(u32 id) const { return facts_[id]; }
     [[nodiscard]] unsigned sectors(u32 id, unsigned residue);
@@ -48,7 +49,6 @@ private:
     std::vector<Shape> shapes_;
     std::vector<ShapeFacts> facts_;
     std::unordered_multimap<u64, u32> index_;
-    u32 last_{kNone};
 };
 
 struct AccessRecord {

@@ -1,6 +1,7 @@
 #include "passes/resources.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "ir/accessed.hpp"
@@ -123,6 +124,28 @@ bool is_block_barrier(Opcode opcode) {
     }
 }
 
+/// Does one of these functions call itself, in however many steps? How deep its stack grows is then not in the code.
+bool recursive(const ptx::Module& module, const std::vector<const ptx::Function*>& functions) {
+    if (functions.size() < 2) return false;      // a kernel cannot be called
+    std::unordered_map<const ptx::Function*, std::unordered_set<const ptx::Function*>> callees;
+    std::unordered_map<const ptx::Function*, std::size_t> callers;
+    for (const ptx::Function* f : functions)
+        for (const ptx::Instruction& i : f->instructions)
+            if (module.form(i).opcode == Opcode::call)
+                if (const ptx::Function* callee = called_function(module, i); callee != nullptr && callees[f].insert(callee).second) ++callers[callee];
+    // Whoever has no callers left is taken out; a cycle never is.
+    std::vector<const ptx::Function*> free{functions.front()};
+    std::size_t reached = 0;
+    while (!free.empty()) {
+        const ptx::Function* f = free.back();
+        free.pop_back();
+        ++reached;
+        for (const ptx::Function* callee : callees[f])
+            if (--callers[callee] == 0) free.push_back(callee);
+    }
+    return reached < callers.size() + 1;
+}
+
 }  // namespace
 
 void collect_resources(const ptx::Module& module, const std::vector<const ptx::Function*>& functions, KernelFacts& facts) {
@@ -157,7 +180,7 @@ void collect_resources(const ptx::Module& module, const std::vector<const ptx::F
     facts.resources.static_shared_bytes = variables.shared_bytes();
     facts.resources.uses_dynamic_shared = variables.dynamic();
     facts.resources.barriers = barriers.count;
-    if (!alloca) facts.resources.local_bytes = variables.local_bytes();
+    if (!alloca && !recursive(module, functions)) facts.resources.local_bytes = variables.local_bytes();
     else facts.resources.complete = false;
 }
 
