@@ -76,6 +76,8 @@ st.global.u32 [%rd10], %r10;
 )");
     LaunchFacts f = k.run();
     CHECK(f.loops[0].basis == CountBasis::unknown);
+    CHECK_FALSE(f.loops[0].trip_mean);                          // one pass is followed; that is no trip count
+    CHECK_FALSE(f.loops[0].trip_max);
     CHECK(f.unknown_branches == 0);
     CHECK_FALSE(f.accesses[0].requests);
     CHECK(f.accesses[0].requests_assumed == 40.0);
@@ -91,6 +93,12 @@ st.global.u32 [%rd10], %r10;
     l.policy.trips["L0"] = {7, {}};
     f = Evaluator(k.code).evaluate(l);
     CHECK(f.loops[0].trip_mean == 7.0);
+    CHECK(f.loops[0].trip_max == 7.0);
+    l.policy.trips["L0"] = {12, 400};
+    f = Evaluator(k.code).evaluate(l);
+    CHECK(f.loops[0].trip_mean == 12.0);
+    CHECK(f.loops[0].trip_max == 400.0);
+    CHECK(f.loops[0].basis == CountBasis::assumed);
 }
 
 TEST_CASE("a search that may stop early is bounded by its counted exit", "[evaluator][control]") {
@@ -110,6 +118,8 @@ st.global.u32 [%rd5], %r10;
 )");
     const LaunchFacts f = k.run();
     CHECK(f.accesses[0].requests_assumed == 40.0 * 1000);
+    CHECK(f.loops[0].trip_max == 1000.0);
+    CHECK_FALSE(f.loops[0].trip_mean);
     CHECK(f.accesses[0].basis == CountBasis::unknown);
     CHECK(f.accesses[1].requests == 40.0);
     CHECK(f.accesses[1].basis == CountBasis::exact);

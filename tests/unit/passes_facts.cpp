@@ -246,3 +246,16 @@ TEST_CASE("names", "[passes]") {
     CHECK(kernel_id("axpy") != kernel_id("axpz"));
     CHECK(kernel_id("").size() == 8);
 }
+
+TEST_CASE("how much local memory a thread needs is not known where it depends on the run", "[passes]") {
+    const std::string tree = ".visible .func leaf(.reg .b32 %x)\n{\n.local .b8 buffer[16];\n.reg .b64 %rd<3>;\nmov.u64 %rd1, buffer;\nst.local.u32 [%rd1], %x;\nret;\n}\n"
+                             ".visible .func middle(.reg .b32 %x)\n{\ncall leaf, (%x);\ncall leaf, (%x);\nret;\n}\n";
+    CHECK(kernel("", "call middle, (%r1);", "sm_80", tree).analyse().facts.resources.local_bytes == 16u);
+    const std::string itself = ".visible .func again(.reg .b32 %x)\n{\n.reg .pred %p<2>;\nsetp.eq.s32 %p1, %x, 0;\n@%p1 ret;\nsub.s32 %x, %x, 1;\ncall again, (%x);\nret;\n}\n";
+    const Resources deep = kernel("", "call again, (%r1);", "sm_80", itself).analyse().facts.resources;
+    CHECK_FALSE(deep.local_bytes);
+    CHECK_FALSE(deep.complete);
+    const Resources taken = kernel("", "alloca.u64 %rd1, %rd2, 16;", "sm_80").analyse().facts.resources;
+    CHECK_FALSE(taken.local_bytes);
+    CHECK_FALSE(taken.complete);
+}
