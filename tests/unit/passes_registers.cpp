@@ -29,9 +29,9 @@ std::string kernel(const std::string& directives, const std::string& body) {
            "\n{\n.reg .pred %p<9>;\n.reg .b32 %r<400>;\n.reg .f32 %f<400>;\n.reg .b64 %rd<400>;\n" + body + "\nret;\n}\n";
 }
 
-Resources estimate(const std::string& text, std::uint32_t sm = 80) {
+Resources estimate(const std::string& text, std::uint32_t sm = 80, std::uint32_t entry = 0) {
     const auto result = parsed(text);
-    KernelCode code = analyse_kernel(result.modules.at(0), 0);
+    KernelCode code = analyse_kernel(result.modules.at(0), entry);
     estimate_registers(code, sm, code.facts.resources);
     return code.facts.resources;
 }
@@ -262,8 +262,8 @@ TEST_CASE("short functions are taken into their callers, others follow the ABI",
                "{\n.param .b32 p;\n.param .b32 q;\nst.param.b32 [p], %r1;\ncall.uni (q), twice, (p);\nld.param.b32 %r2, [q];\n}\n"
                "st.global.u32 [%rd1], %r2;\nret;\n}\n";
     };
-    CHECK(estimate(with_callee(4)).registers_per_thread <= 16);
-    CHECK(estimate(with_callee(400)).registers_per_thread >= 24);
+    CHECK(estimate(with_callee(4), 80, 1).registers_per_thread <= 16);
+    CHECK(estimate(with_callee(400), 80, 1).registers_per_thread >= 24);
 }
 
 TEST_CASE("launch bounds ask for no more blocks than an SM holds", "[passes][registers]") {
