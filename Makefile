@@ -8,6 +8,7 @@
 #   make bench     benchmarks: the parts, then whole runs
 #   make fuzz      every fuzz target for its share of FUZZ_SECONDS (1800: ten minutes each)
 #   make corpus    `inspect` over the CUDA libraries of this machine, held against a plain search of their PTX
+#   make registers the register estimate against ptxas: known answers, examples, a sample of the CUDA libraries
 #   make accuracy  every figure of docs/accuracy.md against ../shared/measurements (FLIPFLOP_SHARED); make paper: the paper's two
 #   make format    clang-format over our sources; make tidy: clang-tidy
 #   make install   PREFIX=/usr/local;  make package: a Debian package
@@ -23,7 +24,7 @@ launcher = $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 sources = $(shell git ls-files '*.cpp' '*.hpp')
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test asan accuracy paper browser conformance bench fuzz corpus format tidy install package clean setup-build setup-test
+.PHONY: demo test asan accuracy paper browser conformance bench fuzz corpus registers format tidy install package clean setup-build setup-test
 
 setup-build:
 	@tools/install_packages.sh build
@@ -78,6 +79,11 @@ corpus: setup-build
 	@cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release $(launcher) >/dev/null
 	@cmake --build build -j $(JOBS) --target flipflop print_check
 	@python3 tools/corpus.py build/flipflop --print-check build/print_check
+
+registers: setup-build
+	@cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release $(launcher) >/dev/null
+	@cmake --build build -j $(JOBS) --target register_driver
+	@python3 tools/registers.py build/register_driver
 
 # Skipped, with its reason, where there are no measurements or nothing that compiles CUDA.
 accuracy paper: setup-build

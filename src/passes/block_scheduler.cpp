@@ -225,4 +225,42 @@ std::span<const std::uint32_t> BlockScheduler::choose(std::uint32_t begin, std::
     return order_;
 }
 
+void BlockScheduler::visit(std::uint32_t root) {
+    path_.clear();
+    const auto enter = [&](std::uint32_t node) {
+        if (visited_[node - first_] != 0) return;
+        visited_[node - first_] = 1;
+        path_.emplace_back(node, 0);
+    };
+    enter(root);
+    while (!path_.empty()) {
+        auto& [node, looked] = path_.back();
+        const auto& before = predecessors_[node - first_];
+        if (looked < before.size()) {
+            enter(before[looked++]);
+            continue;
+        }
+        order_.push_back(node);
+        path_.pop_back();
+    }
+}
+
+std::span<const std::uint32_t> BlockScheduler::on_demand(std::uint32_t begin, std::uint32_t end, const std::vector<std::uint32_t>& live_out) {
+    connect(begin, end);
+    predecessors_.resize(std::max<std::size_t>(predecessors_.size(), end - begin));
+    for (std::uint32_t k = 0; k < end - begin; ++k) predecessors_[k].clear();
+    for (std::uint32_t node = begin; node < end; ++node)
+        for (const Edge& e : successors_[node - first_]) predecessors_[e.to - first_].push_back(node);
+    for (const std::uint32_t v : live_out) out_round_[v] = round_;
+    visited_.assign(end - begin, 0);
+    order_.clear();
+    for (std::uint32_t node = begin; node < end; ++node) {
+        const auto defs = model_.defs(model_.nodes_[node]);
+        const bool lasting = std::any_of(defs.begin(), defs.end(), [&](std::uint32_t v) { return out_round_[v] == round_; });
+        if (defs.empty() || lasting) visit(node);
+    }
+    for (std::uint32_t node = begin; node < end; ++node) visit(node);
+    return order_;
+}
+
 }  // namespace flipflop

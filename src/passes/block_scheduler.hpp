@@ -19,7 +19,12 @@ public:
     [[nodiscard]] std::span<const std::uint32_t> order(std::uint32_t begin, std::uint32_t end,
                                                        const std::vector<std::uint32_t>& live_out, std::uint32_t limit);
 
+    /// An order in which what a store, a branch or a live value needs is computed just before it, in the text's order of
+    /// these; valid until the next call.
+    [[nodiscard]] std::span<const std::uint32_t> on_demand(std::uint32_t begin, std::uint32_t end, const std::vector<std::uint32_t>& live_out);
+
 private:
+    void visit(std::uint32_t root);
     [[nodiscard]] std::span<const std::uint32_t> choose(std::uint32_t begin, std::uint32_t end, std::uint32_t limit);
     void connect(std::uint32_t begin, std::uint32_t end);
     void connect_memory(std::uint32_t node);
@@ -36,6 +41,9 @@ private:
     struct Edge { std::uint32_t to{}, latency{}; };
     std::vector<std::vector<Edge>> successors_;
     std::vector<std::uint32_t> waiting_, height_, ready_at_, order_;
+    std::vector<std::vector<std::uint32_t>> predecessors_;   // of on_demand
+    std::vector<std::uint8_t> visited_;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> path_;   // (node, predecessors looked at)
     // Per register, for the block at hand (stamped by block round).
     std::vector<std::uint32_t> last_def_, def_round_, unread_, unread_round_, out_round_, entered_round_;
     std::vector<std::vector<std::uint32_t>> readers_;

@@ -2,6 +2,8 @@
 #include "passes/unrolling.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "ir/accessed.hpp"
 #include "passes/block_scheduler.hpp"
@@ -13,6 +15,7 @@ using ptx::Opcode;
 using ptx::OperandKind;
 
 constexpr std::size_t kMostLiveValues = 512;
+constexpr std::uint32_t kNoBase = 0xffffffff;
 
 std::uint32_t index_of(ptx::RegId r) { return static_cast<std::uint32_t>(r); }
 
@@ -63,31 +66,80 @@ void PressureModel::append_values(std::span<const ptx::RegId> registers) {
     }
 }
 
-/// From sm_90 on a pointer is loaded from the constant bank (LDC.64) in each block that adds an index to it; before, the
-/// bank is an operand of the addition itself.
-void PressureModel::load_bases(std::uint32_t i, Loaded& loaded) {
-    const ptx::Instruction& instruction = ir_.function->instructions[i];
-    const ptx::Form& form = module_.form(instruction);
-    if (form.opcode != Opcode::add_ || ptx::bits_of(form.type) != 64 || ptx::is_float(form.type)) return;
-    for (const ptx::Operand& o : module_.operands_of(instruction)) {
-        if (o.kind != OperandKind::reg) continue;
-        const std::uint32_t v = classes_.representative[o.index];
-        if (classes_.width[v] != 0 || !classes_.from_bank[v]) continue;
-        if (std::any_of(loaded.begin(), loaded.end(), [&](const auto& l) { return l.first == v; })) continue;
-        Node n;
-        n.instruction = i;
-        n.defs_begin = static_cast<std::uint32_t>(values_.size());
-        loaded.emplace_back(v, static_cast<std::uint32_t>(classes_.width.size()));
-        values_.push_back(static_cast<std::uint32_t>(classes_.width.size()));
-        classes_.width.push_back(2);
-        n.uses_begin = n.end = static_cast<std::uint32_t>(values_.size());
-        n.latency = 40;
-        n.synthetic = true;
-        nodes_.push_back(n);
+namespace {
+
+bool adds_addresses(const ptx::Form& form) { return form.opcode == Opcode::add_ && ptx::bits_of(form.type) == 64 && !ptx::is_float(form.type); }
+
+}  // namespace
+
+/// The constant that IMAD.WIDE multiplies by, where this addition is one; 0 where it is none.
+std::int64_t PressureModel::element_size(const ptx::Instruction& addition) const {
+    for (const ptx::Operand& o : module_.operands_of(addition)) {
+        if (o.kind != OperandKind::reg || classes_.representative[o.index] == o.index) continue;
+        const auto definitions = ir_.definitions_of(o.reg());
+        if (definitions.size() != 1) continue;
+        const ptx::Instruction& d = ir_.function->instructions[definitions[0]];
+        const auto operands = module_.operands_of(d);
+        if (module_.form(d).opcode == Opcode::mul_ && operands.size() > 2 && operands[2].kind == OperandKind::immediate) return operands[2].value;
     }
+    return 0;
 }
 
-void PressureModel::make_node(std::uint32_t i, const Loaded& loaded, const std::function<std::uint32_t(const ptx::Function&)>& callee) {
+/// The last block before the loop, outermost first, that holds `block`; `block` itself outside loops.
+std::uint32_t PressureModel::before_loops(std::uint32_t block) const {
+    LoopId outermost = ir_.blocks[block].loop;
+    if (outermost == LoopId::none) return block;
+    while (ir_.loop(outermost).parent != LoopId::none) outermost = ir_.loop(outermost).parent;
+    const Loop& loop = ir_.loop(outermost);
+    for (const BlockId p : ir_.block(loop.header).predecessors)
+        if (!ir_.contains(loop, p) && ir_.block(p).reachable) return static_cast<std::uint32_t>(p);
+    return block;
+}
+
+/// What code must bring into registers although PTX does not show it. From sm_90 on a pointer is loaded from the constant bank
+/// (LDC.64) for the additions that index it: in each block, or before the loop. Until then the bank is an operand of IMAD.WIDE,
+/// which then takes the element size from a register.
+void PressureModel::find_bases(std::uint32_t sm) {
+    std::map<std::tuple<bool, std::int64_t, std::uint32_t>, std::uint32_t> known;   // (pointer?, register or constant, place)
+    base_of_.assign(ir_.function->instructions.size(), kNoBase);
+    for (std::uint32_t b = 0; b < ir_.blocks.size(); ++b) {
+        for (std::uint32_t i = ir_.blocks[b].begin; i < ir_.blocks[b].end; ++i) {
+            const ptx::Instruction& instruction = ir_.function->instructions[i];
+            if (!classes_.needed[i] || !adds_addresses(module_.form(instruction))) continue;
+            for (const ptx::Operand& o : module_.operands_of(instruction)) {
+                if (o.kind != OperandKind::reg) continue;
+                const std::uint32_t v = classes_.representative[o.index];
+                if (classes_.width[v] != 0 || !classes_.from_bank[v]) continue;
+                const bool pointer = sm >= 90;
+                const std::int64_t constant = pointer ? 0 : element_size(instruction);
+                if (!pointer && constant == 0) continue;
+                const std::uint32_t place = before_loops(b);
+                // A constant is made once for the kernel, a pointer read once a block.
+                const auto key = std::tuple(pointer, pointer ? std::int64_t{v} : constant, pointer ? place : 0U);
+                const auto [it, fresh] = known.emplace(key, static_cast<std::uint32_t>(classes_.width.size()));
+                if (fresh) {
+                    classes_.width.push_back(pointer ? 2 : 1);
+                    bases_.push_back({place, i, it->second, place != b});
+                }
+                base_of_[i] = it->second;
+            }
+        }
+    }
+    std::stable_sort(bases_.begin(), bases_.end(), [](const Base& x, const Base& y) { return x.block < y.block; });
+}
+
+void PressureModel::make_base(const Base& base) {
+    Node n;
+    n.instruction = base.user;
+    n.defs_begin = static_cast<std::uint32_t>(values_.size());
+    values_.push_back(base.value);
+    n.uses_begin = n.end = static_cast<std::uint32_t>(values_.size());
+    n.latency = classes_.width[base.value] == 2 ? 40 : 0;
+    n.synthetic = true;
+    nodes_.push_back(n);
+}
+
+void PressureModel::make_node(std::uint32_t i, const std::function<std::uint32_t(const ptx::Function&)>& callee) {
     const ptx::Instruction& instruction = ir_.function->instructions[i];
     Node n;
     n.instruction = i;
@@ -100,11 +152,10 @@ void PressureModel::make_node(std::uint32_t i, const Loaded& loaded, const std::
     for (const ptx::Operand& o : module_.operands_of(instruction)) {
         if (o.kind != OperandKind::reg && o.kind != OperandKind::address_reg) continue;
         const std::uint32_t v = classes_.representative[o.index];
-        for (const auto& [reg, value] : loaded)
-            if (o.kind == OperandKind::reg && v == reg) values_.push_back(value);
         if (o.kind == OperandKind::address_reg && classes_.address_base[o.index] && classes_.width[v] == 0)
             n.temporaries = std::max<std::uint8_t>(n.temporaries, 2);
     }
+    if (base_of_[i] != kNoBase) values_.push_back(base_of_[i]);
     n.end = static_cast<std::uint32_t>(values_.size());
     if (const ptx::Function* f = called_function(module_, instruction))
         n.temporaries = static_cast<std::uint8_t>(std::min<std::uint32_t>(255, callee(*f)));
@@ -112,16 +163,26 @@ void PressureModel::make_node(std::uint32_t i, const Loaded& loaded, const std::
 }
 
 void PressureModel::make_nodes(std::uint32_t sm, const std::function<std::uint32_t(const ptx::Function&)>& callee) {
-    Loaded loaded;
+    find_bases(sm);
+    auto base = bases_.begin();
     blocks_.resize(ir_.blocks.size());
     for (std::uint32_t b = 0; b < ir_.blocks.size(); ++b) {
         blocks_[b].begin = static_cast<std::uint32_t>(nodes_.size());
-        loaded.clear();
-        for (std::uint32_t i = ir_.blocks[b].begin; i < ir_.blocks[b].end; ++i) {
+        const auto first = base;
+        while (base != bases_.end() && base->block == b) ++base;
+        const auto hoisted = [&] {
+            for (auto it = first; it != base; ++it)
+                if (it->hoisted) make_base(*it);
+        };
+        const std::uint32_t end = ir_.blocks[b].end;
+        for (std::uint32_t i = ir_.blocks[b].begin; i < end; ++i) {
+            if (i + 1 == end && ends_block(module_, ir_.function->instructions[i])) hoisted();
             if (!classes_.needed[i]) continue;
-            if (sm >= 90) load_bases(i, loaded);
-            make_node(i, loaded, callee);
+            for (auto it = first; it != base; ++it)
+                if (!it->hoisted && it->user == i) make_base(*it);
+            make_node(i, callee);
         }
+        if (ir_.blocks[b].begin < end && !ends_block(module_, ir_.function->instructions[end - 1])) hoisted();
         blocks_[b].end = static_cast<std::uint32_t>(nodes_.size());
     }
 }
@@ -261,22 +322,73 @@ std::uint32_t PressureModel::block_in_order(const std::vector<std::uint32_t>& li
     return most;
 }
 
-std::uint32_t PressureModel::in_text_order() const {
-    std::uint32_t most = 0;
-    std::vector<std::uint32_t> order;
-    for (const Block& block : blocks_) {
-        order.clear();
-        for (std::uint32_t k = block.begin; k < block.end; ++k) order.push_back(k);
-        most = std::max(most, block_in_order(block.live_out, order));
-    }
-    return most;
-}
-
 std::vector<std::uint32_t> PressureModel::order_of_block(BlockScheduler& scheduler, std::uint32_t block, std::uint32_t limit) const {
     std::vector<std::uint32_t> instructions;
     for (const std::uint32_t node : scheduler.order(blocks_[block].begin, blocks_[block].end, blocks_[block].live_out, limit))
         if (!nodes_[node].synthetic) instructions.push_back(nodes_[node].instruction);
     return instructions;
+}
+
+/// Values made by simple operations on parameters, constants and indices: ptxas makes them again where keeping them is dear.
+std::vector<bool> PressureModel::cheap_values() const {
+    std::vector<bool> cheap(classes_.width.size());
+    for (const Base& b : bases_) cheap[b.value] = true;
+    for (std::uint32_t i = 0; i < ir_.function->instructions.size(); ++i) {
+        const ptx::Instruction& instruction = ir_.function->instructions[i];
+        const auto written = ir_.writes(i);
+        if (!classes_.needed[i] || instruction.guard != ptx::RegId::none || written.size() != 1 || ir_.definitions_of(written[0]).size() != 1) continue;
+        switch (function_.table.machine_op[i]) {
+        case MachineOp::int_add: case MachineOp::shift: case MachineOp::logic: case MachineOp::move: case MachineOp::read_special: case MachineOp::int_mad:
+        case MachineOp::int_add64: case MachineOp::int_mul: case MachineOp::int_mul_wide: case MachineOp::lop3: case MachineOp::convert_int_int64: break;
+        default: continue;
+        }
+        const auto reads = ir_.reads(i);
+        cheap[index_of(written[0])] = std::all_of(reads.begin(), reads.end(), [&](ptx::RegId r) {
+            const std::uint32_t v = classes_.representative[index_of(r)];
+            return classes_.width[v] == 0 || cheap[v];
+        });
+    }
+    return cheap;
+}
+
+std::uint32_t PressureModel::remade_at_peak() const {
+    const std::vector<bool> cheap = cheap_values();
+    std::vector<std::uint32_t> touched(classes_.width.size(), kNoBase), order;
+    std::uint32_t most = 0, remade = 0;
+    for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+        const Block& block = blocks_[b];
+        order.clear();
+        for (std::uint32_t k = block.begin; k < block.end; ++k) order.push_back(k);
+        const std::uint32_t peak = block_in_order(block.live_out, order);
+        if (peak <= most) continue;
+        most = peak;
+        for (const std::uint32_t k : order) {
+            for (const std::uint32_t v : uses(nodes_[k])) touched[v] = b;
+            for (const std::uint32_t v : defs(nodes_[k])) touched[v] = b;
+        }
+        remade = 0;
+        for (const std::uint32_t v : block.live_out)
+            if (touched[v] != b && cheap[v]) remade += classes_.width[v];
+    }
+    return remade;
+}
+
+Peaks PressureModel::least() const {
+    Peaks peaks;
+    BlockScheduler scheduler(*this);
+    std::vector<std::uint32_t> text;
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+        const Block& block = blocks_[b];
+        if (block.begin == block.end) continue;
+        text.clear();
+        for (std::uint32_t k = block.begin; k < block.end; ++k) text.push_back(k);
+        std::uint32_t fewest = block_in_order(block.live_out, text);
+        fewest = std::min(fewest, block_in_order(block.live_out, scheduler.on_demand(block.begin, block.end, block.live_out)));
+        fewest = std::min(fewest, block_in_order(block.live_out, scheduler.order(block.begin, block.end, block.live_out, 0)));
+        std::uint32_t& most = ir_.blocks[b].loop == LoopId::none ? peaks.straight : peaks.in_loops;
+        most = std::max(most, fewest);
+    }
+    return peaks;
 }
 
 Peaks PressureModel::scheduled(std::uint32_t limit) const {

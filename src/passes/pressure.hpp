@@ -22,10 +22,13 @@ public:
     /// `callee` gives the registers that a called function needs of its own.
     PressureModel(const FunctionCode& function, std::uint32_t sm, const std::function<std::uint32_t(const ptx::Function&)>& callee);
 
-    /// Most 32-bit registers alive at once when nothing is moved.
-    [[nodiscard]] std::uint32_t in_text_order() const;
+    /// The fewest that an order of each block was found to need: the text's, a greedy one, or one on demand.
+    [[nodiscard]] Peaks least() const;
 
-    /// The same when each block is scheduled for latency, and for few registers once more than `limit` are alive.
+    /// Registers of values that pass untouched through the block of highest pressure and that are cheap to make again.
+    [[nodiscard]] std::uint32_t remade_at_peak() const;
+
+    /// The most when each block is scheduled for latency, and for few registers once more than `limit` are alive.
     [[nodiscard]] Peaks scheduled(std::uint32_t limit) const;
 
     /// The instructions of a block in the order that the scheduler chooses, for tests.
@@ -45,10 +48,19 @@ private:
         std::vector<std::uint32_t> live_out;
     };
 
-    using Loaded = std::vector<std::pair<std::uint32_t, std::uint32_t>>;   ///< (register, value that holds it in this block)
+    /// A pointer or an element size that code brings into a register in `block` for the addition `user`.
+    struct Base {
+        std::uint32_t block{}, user{}, value{};
+        bool hoisted{};                                    ///< out of a loop: `user` is in another block
+    };
+
+    [[nodiscard]] std::vector<bool> cheap_values() const;
     void append_values(std::span<const ptx::RegId> registers);
-    void load_bases(std::uint32_t i, Loaded& loaded);
-    void make_node(std::uint32_t i, const Loaded& loaded, const std::function<std::uint32_t(const ptx::Function&)>& callee);
+    [[nodiscard]] std::int64_t element_size(const ptx::Instruction& addition) const;
+    [[nodiscard]] std::uint32_t before_loops(std::uint32_t block) const;
+    void find_bases(std::uint32_t sm);
+    void make_base(const Base& base);
+    void make_node(std::uint32_t i, const std::function<std::uint32_t(const ptx::Function&)>& callee);
     void make_nodes(std::uint32_t sm, const std::function<std::uint32_t(const ptx::Function&)>& callee);
     void find_live_values();
     void unroll_loops();
@@ -65,6 +77,8 @@ private:
     std::vector<Node> nodes_;
     std::vector<std::uint32_t> values_;                ///< registers; numbers past the last register are copies of unrolling
     std::vector<Block> blocks_;
+    std::vector<Base> bases_;                          ///< by block
+    std::vector<std::uint32_t> base_of_;               ///< by instruction: the value that it takes beside its operands
     mutable std::vector<std::uint32_t> stamp_;   ///< by value: scratch of block_in_order
     mutable std::uint32_t round_{};
 };

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -28,9 +29,9 @@ std::string kernel(const std::string& directives, const std::string& body) {
            "\n{\n.reg .pred %p<9>;\n.reg .b32 %r<400>;\n.reg .f32 %f<400>;\n.reg .b64 %rd<400>;\n" + body + "\nret;\n}\n";
 }
 
-Resources estimate(const std::string& text, std::uint32_t sm = 80) {
+Resources estimate(const std::string& text, std::uint32_t sm = 80, std::uint32_t entry = 0) {
     const auto result = parsed(text);
-    KernelCode code = analyse_kernel(result.modules.at(0), 0);
+    KernelCode code = analyse_kernel(result.modules.at(0), entry);
     estimate_registers(code, sm, code.facts.resources);
     return code.facts.resources;
 }
@@ -149,7 +150,23 @@ TEST_CASE("schedules keep every dependence", "[passes][registers][property]") {
 namespace {
 
 /// Every kernel of `files` beside ptxas: {near (10 % or 2 registers), inside the interval, all}.
-struct Share { int near_it{}, inside{}, all{}; };
+struct Share {
+    int near_it{}, inside{}, all{};
+
+    /// Estimates for `sm` and compares; true when near.
+    bool add(KernelCode& code, std::uint32_t sm, std::uint32_t truth) {
+        Resources& r = code.facts.resources;
+        estimate_registers(code, sm, r);
+        const bool is_near = std::abs(static_cast<double>(r.registers_per_thread) - truth) <= std::max(2.0, 0.1 * truth);
+        near_it += is_near;
+        inside += r.registers_low <= truth && truth <= r.registers_high;
+        ++all;
+        return is_near;
+    }
+};
+
+/// What is reached on the examples (docs/registers.md), less a kernel or two. The aim is 0.9.
+constexpr double kExamplesNear = 0.62;
 
 Share compare(const std::vector<std::filesystem::path>& files, const PtxasTool& tool, std::uint32_t sm, bool print) {
     Share share;
@@ -165,12 +182,7 @@ Share compare(const std::vector<std::filesystem::path>& files, const PtxasTool& 
                 if (truth == nullptr || !truth->registers) continue;
                 KernelCode code = analyse_kernel(module, f);
                 Resources& r = code.facts.resources;
-                estimate_registers(code, sm, r);
-                const double error = std::abs(static_cast<double>(r.registers_per_thread) - *truth->registers);
-                const bool is_near = error <= std::max(2.0, 0.1 * *truth->registers);
-                share.near_it += is_near;
-                share.inside += r.registers_low <= *truth->registers && *truth->registers <= r.registers_high;
-                ++share.all;
+                const bool is_near = share.add(code, sm, *truth->registers);
                 if (print)
                     std::cout << "sm_" << sm << ' ' << *truth->registers << ' ' << r.registers_per_thread << " [" << r.registers_low << ','
                               << r.registers_high << "]" << (is_near ? " " : " * ") << code.facts.short_name << ' ' << path.filename().string() << '\n';
@@ -208,9 +220,72 @@ TEST_CASE("the estimate beside ptxas on the examples", "[passes][registers][ptxa
     const Share share = compare(ptx_below(std::filesystem::path(FLIPFLOP_SOURCE_DIR) / "examples"), *tool, 80, false);
     INFO(share.near_it << " near, " << share.inside << " inside the interval, of " << share.all);
     REQUIRE(share.all >= 12);
-    // 15 of 26 here (57 %), all inside their intervals; kernels of loads and address arithmetic are estimated 4 too low.
-    CHECK(share.near_it >= 0.5 * share.all);
-    CHECK(share.inside >= 0.85 * share.all);
+    CHECK(share.near_it >= kExamplesNear * share.all);
+    CHECK(share.inside >= 0.9 * share.all);
+}
+
+TEST_CASE("the estimate beside what ptxas 13.0 said of the examples", "[passes][registers]") {
+    std::ifstream in(std::filesystem::path(FLIPFLOP_SOURCE_DIR) / "tests/data/examples.registers");
+    std::string line, name;
+    std::map<std::string, std::map<std::string, std::map<std::uint32_t, std::uint32_t>>> recorded;   // file, kernel, architecture
+    while (std::getline(in, line)) {
+        if (line.starts_with('#')) continue;
+        std::istringstream row(line);
+        std::string file;
+        std::uint32_t sm = 0, registers = 0;
+        REQUIRE(row >> file >> name >> sm >> registers);
+        recorded[file][name][sm] = registers;
+    }
+    REQUIRE(recorded.size() >= 20);
+    Share share;
+    for (const auto& [file, kernels] : recorded) {
+        const auto result = parsed(read(std::filesystem::path(FLIPFLOP_SOURCE_DIR) / "examples" / file));
+        for (std::uint32_t f = 0; f < result.modules.at(0).functions.size(); ++f) {
+            const auto known = kernels.find(std::string(result.modules[0].functions[f].name));
+            if (known == kernels.end()) continue;
+            KernelCode code = analyse_kernel(result.modules[0], f);
+            for (const auto& [sm, registers] : known->second) share.add(code, sm, registers);
+        }
+    }
+    INFO(share.near_it << " near, " << share.inside << " inside the interval, of " << share.all);
+    REQUIRE(share.all >= 150);
+    CHECK(share.near_it >= kExamplesNear * share.all);
+    CHECK(share.inside >= 0.9 * share.all);
+}
+
+TEST_CASE("short functions are taken into their callers, others follow the ABI", "[passes][registers]") {
+    const auto with_callee = [](unsigned instructions) {
+        std::string body = ".func (.param .b32 r) twice(.param .b32 x) {\n.reg .b32 %a;\nld.param.b32 %a, [x];\n";
+        for (unsigned i = 0; i < instructions; ++i) body += "add.s32 %a, %a, 1;\n";
+        return ".version 8.0\n.target sm_80\n.address_size 64\n" + body + "st.param.b32 [r], %a;\nret;\n}\n"
+               ".visible .entry k(.param .u64 a) {\n.reg .b32 %r<3>;\n.reg .b64 %rd1;\nld.param.u64 %rd1, [a];\nmov.u32 %r1, %tid.x;\n"
+               "{\n.param .b32 p;\n.param .b32 q;\nst.param.b32 [p], %r1;\ncall.uni (q), twice, (p);\nld.param.b32 %r2, [q];\n}\n"
+               "st.global.u32 [%rd1], %r2;\nret;\n}\n";
+    };
+    CHECK(estimate(with_callee(4), 80, 1).registers_per_thread <= 16);
+    CHECK(estimate(with_callee(400), 80, 1).registers_per_thread >= 24);
+}
+
+TEST_CASE("launch bounds ask for no more blocks than an SM holds", "[passes][registers]") {
+    const std::string text = kernel(".maxntid 1024\n.minnctapersm 2", live(200));   // two such blocks fit on sm_80, one on sm_86 and sm_75
+    CHECK(estimate(text, 80).registers_per_thread == 32);
+    CHECK(estimate(text, 86).registers_per_thread == 64);
+    CHECK(estimate(text, 75).registers_per_thread == 64);
+}
+
+TEST_CASE("values that are cheap to make again are not all kept through a loop", "[passes][registers]") {
+    // Forty sums of the thread's index, all read after a loop that needs twenty loaded values.
+    std::string body = "ld.param.u64 %rd1, [a];\nld.param.u32 %r300, [n];\nmov.u32 %r0, %tid.x;\n", dear = body;
+    for (unsigned i = 1; i <= 40; ++i) {
+        body += "add.s32 %r" + std::to_string(i) + ", %r0, " + std::to_string(i) + ";\n";
+        dear += "ld.volatile.global.u32 %r" + std::to_string(i) + ", [%rd1+" + std::to_string(4 * i) + "];\n";
+    }
+    std::string rest = "mov.u32 %r301, 0;\n$loop:\n";
+    for (unsigned i = 0; i < 20; ++i) rest += "ld.volatile.global.f32 %f" + std::to_string(i) + ", [%rd1+" + std::to_string(400 + 4 * i) + "];\n";
+    for (unsigned i = 0; i < 20; ++i) rest += "st.volatile.global.f32 [%rd1+" + std::to_string(400 + 4 * i) + "], %f" + std::to_string(i) + ";\n";
+    rest += "add.s32 %r301, %r301, 1;\nsetp.lt.s32 %p1, %r301, %r300;\n@%p1 bra $loop;\n";
+    for (unsigned i = 1; i <= 40; ++i) rest += "st.volatile.global.u32 [%rd1+" + std::to_string(4 * i) + "], %r" + std::to_string(i) + ";\n";
+    CHECK(estimate(kernel("", body + rest)).registers_per_thread < estimate(kernel("", dear + rest)).registers_per_thread);
 }
 
 // Hidden: prints a line a kernel: ptxas, estimate, interval, '*' where it is off. FLIPFLOP_REGISTERS names a folder of PTX.
