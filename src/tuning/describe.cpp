@@ -5,42 +5,43 @@
 namespace flipflop::tuning {
 
 TuneReport describe(const Plan& plan, const TuneOptions& options) {
+    const Spec& spec = plan.spec;
     TuneReport report;
     report.space_size = plan.space_size;
     report.space_product = plan.space_product;
     report.sampled = plan.sampled;
     report.spec = options.spec;
-    report.t1 = plan.spec.t1;
-    report.kernel = plan.spec.kernel;
-    report.source = plan.spec.source;
+    report.t1 = spec.t1;
+    report.kernel = spec.kernel;
+    report.source = spec.source;
     report.objective = std::string(to_string(options.analyze.objective));
     report.considered = plan.configurations.size();
     report.choices = plan.configurations.flat;
     report.seed = options.seed;
-    report.compiler_options = plan.spec.compiler_options;
-    for (std::size_t p = 0; p < plan.spec.space.parameters().size(); ++p) {
-        TuneParameter out{plan.spec.space.parameters()[p].name, {}, {}, plan.spec.defaults[p] ? plan.spec.defaults[p]->words() : ""};
-        for (const Value& v : plan.spec.space.parameters()[p].values) {
+    report.compiler_options = spec.compiler_options;
+    for (std::size_t p = 0; p < spec.space.parameters().size(); ++p) {
+        TuneParameter out{spec.space.parameters()[p].name, {}, {}, spec.defaults[p] ? spec.defaults[p]->words() : ""};
+        for (const Value& v : spec.space.parameters()[p].values) {
             out.values.push_back(v.words());
             out.numeric.push_back(v.number());
         }
         report.parameters.push_back(std::move(out));
     }
-    for (const Expression& e : plan.spec.space.conditions()) report.conditions.push_back(e.text());
-    for (const Expression& e : plan.spec.problem_size.value_or(std::vector<Expression>{})) report.launch.problem_size.push_back(e.text());
+    for (const Expression& e : spec.space.conditions()) report.conditions.push_back(e.text());
+    for (const Expression& e : spec.problem_size.value_or(std::vector<Expression>{})) report.launch.problem_size.push_back(e.text());
     for (std::size_t axis = 0; axis < 3; ++axis) {
-        if (plan.spec.block[axis]) report.launch.block[axis] = plan.spec.block[axis]->text();
-        report.launch.has_divisors[axis] = plan.spec.divisors[axis].has_value();
-        for (const Expression& e : plan.spec.divisors[axis].value_or(std::vector<Expression>{})) report.launch.divisors[axis].push_back(e.text());
+        if (spec.block[axis]) report.launch.block[axis] = spec.block[axis]->text();
+        report.launch.has_divisors[axis] = spec.divisors[axis].has_value();
+        for (const Expression& e : spec.divisors[axis].value_or(std::vector<Expression>{})) report.launch.divisors[axis].push_back(e.text());
     }
-    for (const Argument& a : plan.spec.arguments) {
+    for (const Argument& a : spec.arguments) {
         static constexpr const char* kMemory[]{"scalar", "vector", "local", "symbol"};
         TuneReport::Argument out{a.name, a.type, kMemory[static_cast<int>(a.memory)], a.fill, a.value ? a.value->literal() : "", {}, a.constant, a.output};
         if (a.elements)
-            if (const auto n = elements_of(plan.spec, a)) out.elements = *n;
+            if (const auto n = elements_of(spec, a)) out.elements = *n;
         report.arguments.push_back(std::move(out));
     }
-    report.notes = plan.spec.notes;
+    report.notes = spec.notes;
     return report;
 }
 
@@ -56,7 +57,8 @@ void list(const Plan& plan, TuneReport& report) {
         out.has_grid = g.grid.has_value();
         if (g.grid) out.grid = *g.grid;
         out.error = g.obstacle;
-    }}
+    }
+}
 
 TuneRow blank_row(const Plan& plan, std::size_t i) {
     TuneRow row;
@@ -73,6 +75,7 @@ TuneRow blank_row(const Plan& plan, std::size_t i) {
             row.error_stage = "constraints";
         }
     }
-    return row;}
+    return row;
+}
 
 }  // namespace flipflop::tuning
