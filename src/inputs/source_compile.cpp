@@ -42,13 +42,19 @@ std::uint32_t number_in(std::string_view text) {
     return value;
 }
 
+/// "file:12:5", and not "llc-19".
+bool ends_in_number(std::string_view text) {
+    const std::size_t before = text.find_last_not_of("0123456789");
+    return before != std::string_view::npos && before + 1 < text.size() && text[before] == ':';
+}
+
 /// "file(12): error: text" of nvcc and NVRTC, "file:12:5: error: text" of clang and llc.
 std::optional<Diagnostic> message_of(const std::string& line) {
     for (const auto& [word, severity] : {std::pair{std::string_view("error"), Severity::error}, {"fatal", Severity::error}, {"warning", Severity::warning}}) {
         const std::string mark = fmt::format(": {}", word);
         std::size_t at = line.find(mark);
         // "llc: error: llc: file:2:1: error: text": the place is what ends in a number.
-        const auto placed = [&](std::size_t end) { return end > 0 && (line[end - 1] == ')' || (line[end - 1] >= '0' && line[end - 1] <= '9' && line.rfind(':', end) != std::string::npos)); };
+        const auto placed = [&](std::size_t end) { return end > 0 && (line[end - 1] == ')' || ends_in_number(std::string_view(line).substr(0, end))); };
         for (std::size_t next = at; next != std::string::npos && !placed(at); next = line.find(mark, next + 1)) at = next;
         // "error:", "error #20:" and "fatal error:" are a compiler's; "cp: error writing" is somebody else's.
         if (at != std::string::npos) {

@@ -148,9 +148,10 @@ void evaluate(const Bench& bench, const Prepared& prepared, const Geometry& geom
     const ptx::Module& module = *prepared.module;
     const std::string architecture = fmt::format("sm_{}{}", profile.cc.major, profile.cc.minor);
     Resources resources = prepared.code.facts.resources;
-    estimate_registers(prepared.code, static_cast<std::uint32_t>(profile.cc.major * 10 + profile.cc.minor), resources);
     std::string trouble;
-    if (const auto measured = ptxas_on(bench, prepared, architecture, trouble)) resources = refine(resources, *measured);
+    const auto measured = ptxas_on(bench, prepared, architecture, trouble);
+    if (!measured || !measured->registers) estimate_registers(prepared.code, static_cast<std::uint32_t>(profile.cc.major * 10 + profile.cc.minor), resources);
+    if (measured) resources = refine(resources, *measured);
     if (!trouble.empty()) {
         // What ptxas refuses, no driver runs: too much shared memory, an instruction that the GPU lacks.
         row.error = trouble;

@@ -90,8 +90,7 @@ class AdapterCase(Case):
         if not compiler:
             self.skipTest("no C compiler for a library that stands for NVRTC")
         os.makedirs(self.path("cuda/lib64"), exist_ok=True)
-        ptx = json.dumps(AXPY)
-        source = self.file("nvrtc.c", NVRTC.replace("VERSION", version or ";").replace("DO", do).replace("PTX", ptx))
+        source = self.file("nvrtc.c", NVRTC.replace("VERSION", version or ";").replace("DO", do.replace("GOOD_PTX", json.dumps(AXPY))))
         subprocess.run([compiler, "-shared", "-fPIC", "-w", "-o", self.path("cuda/lib64/libnvrtc.so"), source], check=True)
 
     def ask(self, name, code, *more, env=None, **options):
@@ -194,7 +193,7 @@ class Assembler(AdapterCase):
 class Library(AdapterCase):
     """NVRTC runs in a process of its own; what it does wrong is a row with its error, or another compiler's turn."""
 
-    GOOD = "ptx = PTX; return 0;"
+    GOOD = "ptx = GOOD_PTX; return 0;"
 
     def tune(self, code, *more, **options):
         self.file("axpy.cu", CUDA)

@@ -122,13 +122,16 @@ class Triton(Case):
                     found[os.path.basename(folder)] = 4096 if "tensor<4096x" in file.read() else 1024
         return found
 
-    def test_stages_change_shared_memory(self):
+    def test_stages_and_shared_memory_come_from_the_metadata(self):
         report = self.report(self.cache("matmul"), "--ptxas", "off", "--grid", "16,16", "--arg", "3=1024", "--arg", "4=1024", "--arg", "5=1024")
         by_stages = {v["parameters"]["num_stages"]: v for v in report["variants"][0]["ranking"]}
         self.assertEqual(set(by_stages), {"2", "4"})
-        self.assertGreater(by_stages["4"]["dynamic_shared_bytes"], by_stages["2"]["dynamic_shared_bytes"])
+        for variant in by_stages.values():
+            self.assertGreater(variant["dynamic_shared_bytes"], 0)
+            self.assertEqual(variant["dynamic_shared_bytes"], int(variant["parameters"].get("shared", variant["dynamic_shared_bytes"])))
         for kernel in report["kernels"]:
             self.assertEqual(kernel["results"][0]["code"]["runs"], "cubin sm_80")
+            self.assertEqual(kernel["results"][0]["configs"][0]["dynamic_shared_bytes"], int(kernel["metadata"]["shared"]))
 
 
 class Numba(Case):
