@@ -60,6 +60,16 @@ std::size_t behind(const Tokens& tokens, std::size_t i) {
     return tokens.size();
 }
 
+/// Behind the brace that closes the one at `i`: in a body '<' compares.
+std::size_t behind_body(const Tokens& tokens, std::size_t i) {
+    int depth = 0;
+    for (; i < tokens.size(); ++i) {
+        if (tokens[i] == "{") ++depth;
+        else if (tokens[i] == "}" && --depth == 0) return i + 1;
+    }
+    return tokens.size();
+}
+
 /// The name that a parameter's declaration ends with, or nothing.
 std::string name_of(Tokens declaration) {
     constexpr std::array<std::string_view, 22> kNoNames{"const", "volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__", "struct", "class", "enum", "typename", "unsigned",
@@ -226,7 +236,7 @@ std::vector<CudaSignature> cuda_signatures(std::string_view source) {
         if (tokens[i] != "__global__" || !read_signature(tokens, i + 1, signature, body)) continue;
         if (body != 0) {
             signature.first_line = line_of(i);
-            signature.last_line = line_of(behind(tokens, body) - 1);
+            signature.last_line = line_of(behind_body(tokens, body) - 1);
         }
         found.push_back(std::move(signature));
     }

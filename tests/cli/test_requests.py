@@ -118,7 +118,7 @@ class Fields(LaunchCase):
     def test_names_of_fields_that_are_wrong(self):
         pack = self.file("pack.ptx", STRUCT)
         start = '[[kernel]]\nmatch = "pack"\nparams = [{name = "image", fields = {n = '
-        self.wrong(start + '"22:u32"}}]\n', "lie beyond parameter", line=3, column=39, path=pack)
+        self.wrong(start + '"22:u32"}}]\n', "lie beyond parameter", line=3, column=38, path=pack)
         self.wrong(start + '"16:u31"}}]\n', "'u31' is not a type", line=3, path=pack)
         self.wrong(start + '"x:u32"}}]\n', "not a number of bytes", line=3, path=pack)
         self.wrong(start + '16}}]\n', "OFFSET:TYPE", line=3, path=pack)
@@ -132,10 +132,10 @@ class Assumed(LaunchCase):
         def pitch(*arguments):
             kernel = self.only(*arguments, "--block", "32,8", path=path)
             return next(a for a in kernel["results"][0]["assumptions"] if a["name"] == "rows_param_3")
-        self.assertEqual(pitch("--arg", "1=4096", "--arg", "2=4096")["value"], "4096")
+        self.assertEqual(pitch("--arg", "1=4096", "--arg", "2=4096")["value"], 4096)
         self.assertIn("at least the extent of x", pitch("--work", "5000,64")["reason"])
-        self.assertEqual(pitch("--work", "5000,64")["value"], "5000")
-        self.assertEqual(pitch()["value"], "1024", "the contract's, where nothing is known")
+        self.assertEqual(pitch("--work", "5000,64")["value"], 5000)
+        self.assertEqual(pitch()["value"], 1024, "the contract's, where nothing is known")
 
     def programs(self, *tiles):
         """A Triton cache of programs that cover so many elements each; None: more than the code shows."""
@@ -335,4 +335,4 @@ class SourceNames(LaunchCase):
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.modules[__name__])

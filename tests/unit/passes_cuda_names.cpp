@@ -60,7 +60,7 @@ TEST_CASE("source that breaks off has no signature, and does no harm", "[passes]
 }
 
 TEST_CASE("the definition around a line of the kernel tells its parameters' names", "[passes][cuda]") {
-    const std::string source = "template <class T> __global__ void k(T *x, T n) {\n  if (n) { x[0] = n; }\n}\ntemplate <class T>\n__global__ void k(T *y, long m) {\n}\n__global__ void k(float *forward, float far);\n";
+    const std::string source = "template <class T> __global__ void k(T *x, T n) {\n  if (n < 3) { x[0] = n; }\n}\ntemplate <class T>\n__global__ void k(T *y, long m) {\n}\n__global__ void k(float *forward, float far);\n";
     const auto at = [&](std::uint32_t line) {
         KernelFacts kernel;
         kernel.name = kernel.demangled = "void k<float>(float*, float)";
