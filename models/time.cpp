@@ -261,7 +261,7 @@ Width width_of(const LaunchFacts& launch, const BlockWork& work, const TimeNumbe
     widen(0.25, tensor, "tensor timing not validated");
     widen(0.50, share(n.atomic_us), "atomics not validated");
     if (gpu.block_issue.basis == Basis::assumed)
-        widen(0.35, std::pow(std::clamp(n.issue_cycles / std::max(n.sm_cycles, 1e-9), 0.0, 1.0), 4), "the rate at which blocks are handed out is not measured on this board");
+        widen(0.35, (1 - dram) * std::pow(std::clamp(n.issue_cycles / std::max(n.sm_cycles, 1e-9), 0.0, 1.0), 4), "the rate at which blocks are handed out is not measured on this board");
     widen(0.20, n.full_waves < 1 ? 1 : 0, "less than one wave of blocks");
     widen(0.30, n.launch_us / std::max(n.total_us, 1e-9), "launch overhead of this board not measured");
     const double unknown = std::clamp(launch.unknown_share, 0.0, 1.0);
@@ -283,6 +283,7 @@ TimeEstimate describe_time(const LaunchFacts& launch, const BlockWork& work, con
     out.interval_basis = width.basis;
     out.bound_by = bound_of(work, n);
     out.floor = floor_term(launch, work, gpu, clock, point.terms);
+    out.interval.low = std::max(out.interval.low, std::min(out.floor.value, out.total.value));   // no launch beats the floor
     const Memory& memory = work.memory;
     out.traffic.l1_bytes = memory.l1_bytes;
     if (memory.known) {

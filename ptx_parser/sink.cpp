@@ -25,7 +25,10 @@ std::size_t utf8_length(std::string_view text) {
     if (length == 0 || length > text.size()) return 0;
     for (std::size_t i = 1; i < length; ++i)
         if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
-    return length;
+    // Longer than need be, halves of UTF-16 pairs, and beyond U+10FFFF.
+    const auto second = length > 1 ? static_cast<unsigned char>(text[1]) : 0;
+    const bool is_none = (lead == 0xe0 && second < 0xa0) || (lead == 0xed && second >= 0xa0) || (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second >= 0x90);
+    return is_none ? 0 : length;
 }
 
 bool is_control(std::string_view character, std::size_t length) {

@@ -55,6 +55,9 @@ struct Outcome {
 /// earlier fit is none, or of another GPU; FF0795: no such coefficient or column.
 [[nodiscard]] Result<Outcome> calibrate(const std::vector<validate::Table>& tables, const std::vector<Input>& kernels, const GpuProfile& gpu, const Options& options);
 
+/// The text of an earlier fit, for Options::update. FF08nn when it cannot be read.
+[[nodiscard]] Result<std::string> read_fit(const std::string& path);
+
 [[nodiscard]] std::string text_report(const Outcome& outcome);
 
 }  // namespace flipflop::calibrate

@@ -26,6 +26,9 @@ struct SourceOptions {
     std::string self;                        ///< this program, to run NVRTC in a process of its own; empty: not used
 };
 
+/// Ends every compiler that is running, removes every temporary folder, and lets no program start from then on: for a caller
+/// that is about to be ended by a signal. Not from a signal handler. Any thread.
+void abandon_all_work();
 
 /// What `flipflop --nvrtc-worker` does: reads jobs from standard input, compiles them with NVRTC, writes the answers to
 /// standard output. Not for people; returns the exit code.

@@ -6,7 +6,16 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "inputs/file.hpp"
+
 namespace flipflop::calibrate {
+
+Result<std::string> read_fit(const std::string& path) {
+    const auto file = FileBytes::open(path, InputLimits{});
+    if (!file) return tl::unexpected(file.error());
+    return std::string(file->view());
+}
+
 namespace {
 
 using Json = nlohmann::ordered_json;

@@ -10,7 +10,6 @@
 #include "cli/session.hpp"
 #include "cli/source_options.hpp"
 #include "flipflop/calibrate.hpp"
-#include "inputs/file.hpp"
 
 namespace flipflop::cli {
 namespace {
@@ -59,9 +58,9 @@ int run(const CalibrateArguments& arguments) {
         tables.push_back(std::move(*table));
     }
     if (!arguments.update.empty()) {
-        const auto file = FileBytes::open(arguments.update, InputLimits{});
-        if (!file) { return stop(file.error(), kInputError); }
-        options.update = std::string(file->view());
+        auto earlier = calibrate::read_fit(arguments.update);
+        if (!earlier) { return stop(earlier.error(), kInputError); }
+        options.update = std::move(*earlier);
         options.update_path = arguments.update;
     }
     const std::vector<Input> kernels = read_inputs(arguments.kernels, to_source_options(arguments.source, {}), complaints);

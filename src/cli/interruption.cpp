@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "inputs/process.hpp"
+#include "flipflop/source.hpp"
 
 namespace flipflop::cli {
 

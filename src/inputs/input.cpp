@@ -84,6 +84,9 @@ void unpack(InputKind kind, std::string_view bytes, const std::string& name, Col
     }
 }
 
+/// "90a" of sm_90a, for the flag that keeps PTX.
+std::string compute_number(const CubinEntry& cubin) { return cubin.architecture.starts_with("sm_") ? cubin.architecture.substr(3) : "80"; }
+
 /// FF0806: a container that was read to its end and holds no PTX.
 Diagnostic no_ptx_in(const Input& input, Content content) {
     std::string message = fmt::format("is {} without PTX", describe(content));
@@ -91,7 +94,8 @@ Diagnostic no_ptx_in(const Input& input, Content content) {
         return input_error("FF0806", input.path, std::move(message), "there is no device code in it at all: was it compiled by nvcc or clang, and not stripped?");
     if (input.kind == InputKind::elf && input.cubins.size() == 1 && input.cubins[0].name == input.path)
         return input_error("FF0806", input.path, fmt::format("is a cubin: machine code for {} that ptxas made, not PTX", input.cubins[0].architecture),
-                           "pass the PTX that it was made from: nvcc -ptx (or -keep) writes it, Triton keeps it beside the cubin");
+                           fmt::format("pass the PTX that it was made from (nvcc -ptx or -keep writes it, Triton keeps it beside the cubin), or compile with -gencode arch=compute_{0},code=compute_{0} beside what is there",
+                                       compute_number(input.cubins[0])));
     std::string architectures;
     const CubinEntry* oldest = nullptr;
     for (const CubinEntry& cubin : input.cubins) {
@@ -99,9 +103,8 @@ Diagnostic no_ptx_in(const Input& input, Content content) {
         const auto number = [](const CubinEntry& c) { return std::pair(c.architecture.size(), c.architecture); };   // "sm_90" before "sm_100"
         if (oldest == nullptr || number(cubin) < number(*oldest)) oldest = &cubin;
     }
-    const bool known = oldest->architecture.starts_with("sm_");
     return input_error("FF0806", input.path, fmt::format("{}: it holds machine code only, for {}", message, architectures),
-                       fmt::format("compile with -gencode arch=compute_{0},code=compute_{0} beside what is there to keep PTX in it", known ? oldest->architecture.substr(3) : "80"));
+                       fmt::format("compile with -gencode arch=compute_{0},code=compute_{0} beside what is there to keep PTX in it", compute_number(*oldest)));
 }
 
 bool has_kernels(const Input& input) {

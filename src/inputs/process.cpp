@@ -14,6 +14,8 @@
 #include <mutex>
 #include <set>
 
+#include "flipflop/source.hpp"
+
 extern char** environ;
 
 namespace flipflop {

@@ -42,10 +42,6 @@ struct ProcessResult {
 /// Runs `arguments[0]`, a path. FF0602 when it cannot start.
 [[nodiscard]] Result<ProcessResult> run_process(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
 
-/// Ends every program that run_process has running, removes every TemporaryFolder, and lets no program start from then on:
-/// for a caller that is about to be ended by a signal. Not from a signal handler. Any thread.
-void abandon_all_work();
-
 /// First executable regular file called `name` in a PATH-like list.
 [[nodiscard]] std::optional<std::string> find_executable(std::string_view name, std::string_view path);
 

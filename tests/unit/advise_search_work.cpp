@@ -1,4 +1,6 @@
 // What a search may take is counted work, shared among its launches: a kernel that is dear to follow is sampled, and says so.
+#include <algorithm>
+
 #include "advise/subject.hpp"
 #include "catch.hpp"
 #include "flipflop/advise.hpp"
@@ -49,9 +51,19 @@ TEST_CASE("the work of a search is bounded whatever a launch takes, and the boun
 }
 
 TEST_CASE("a kernel whose launches are cheap is followed whole in every block of a search", "[advise][effort]") {
-    const Analysis analysis = analyze(scattered(20), plain(1)).value();
-    for (const ConfigResult& c : analysis.kernels.at(0).results.at(0).configs) {
+    const auto cheap = scattered(4);
+    const Analysis searched = analyze(cheap, plain(1)).value();
+    const auto& configs = searched.kernels.at(0).results.at(0).configs;
+    REQUIRE(configs.size() == 32);
+    AnalyzeOptions named = plain(1);   // blocks that are named have no search to share a budget with
+    for (const ConfigResult& c : configs) named.launch.blocks.push_back(c.block);
+    const Analysis alone = analyze(cheap, named).value();
+    for (const ConfigResult& c : configs) {
         REQUIRE(c.facts);
-        CHECK(c.facts->evaluated_steps < advise::kSearchOfBudget * advise::kSearchBudget / 64);
+        const auto& others = alone.kernels.at(0).results.at(0).configs;
+        const auto same = std::find_if(others.begin(), others.end(), [&](const ConfigResult& o) { return o.block == c.block; });
+        REQUIRE(same != others.end());
+        CHECK(c.facts->basis == same->facts->basis);
+        CHECK(c.facts->warp_instructions == same->facts->warp_instructions);
     }
 }

@@ -165,8 +165,8 @@ struct Share {
     }
 };
 
-/// What is reached on the examples (docs/registers.md), less a kernel or two. The aim is 0.9.
-constexpr double kExamplesNear = 0.62;
+/// What is reached on the examples (docs/registers.md), less two kernels of the 36 at sm_80. The aim is 0.9.
+constexpr double kExamplesNear = 0.59;
 
 Share compare(const std::vector<std::filesystem::path>& files, const PtxasTool& tool, std::uint32_t sm, bool print) {
     Share share;

@@ -78,8 +78,7 @@ TEST_CASE("the text of analyze: one screen, worst news first", "[report]") {
         R"(transpose_naive(float*, float const*, int, int)                    A100-PCIE-40GB · 108 SMs · 1410 MHz · 250 W
 transpose.cu:4 · sm_80 · 16 registers (ptxas 13.0) · no shared memory · 31 instructions, all known
 
-Bound by L2 bandwidth. Costliest: the store touches 16 sectors a request where 4 would do, costs 182
-µs.
+Bound by L2 bandwidth. Costliest: the store touches 16 sectors a request where 4 would do, costs 182 µs.
 Predicted 268 (241-300) µs at 16,16 (today's launch); this launch cannot take less than 86 µs (134 MB through
 DRAM).
 
