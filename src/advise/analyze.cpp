@@ -158,6 +158,7 @@ Result<void> analyse_all(Library& library, const std::vector<std::size_t>& chose
         KernelAnalysis& kernel = **results[i];
         kernel.calls = described.calls[i];
         kernel.input = place.input->path;
+        kernel.facts.id = library.names()[chosen[i]].id;
         kernel.metadata = metadata[i];
         if (brief && options.lines_only && !options.variants) keep_line(kernel);
     }, {[&](const KernelPlace& place) { plan.boards.compiler->expect(*place.module); }, [&] { plan.boards.compiler->forget(); }});

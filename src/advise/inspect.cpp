@@ -9,7 +9,6 @@
 #include <map>
 #include <mutex>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 
 #include <fmt/core.h>
@@ -66,15 +65,11 @@ void count(InspectSummary& summary, const std::vector<Diagnostic>& diagnostics) 
     }
 }
 
-/// One kernel in several modules of a library has one id: the second becomes ID.2, so that each can be named.
 void number_ids(InspectReport& report) {
-    std::unordered_map<std::string, unsigned> seen;
+    advise::IdNumbers numbers;
     for (InspectedInput& input : report.inputs) {
         for (InspectedModule& module : input.modules) {
-            for (KernelFacts& kernel : module.kernels) {
-                const unsigned number = ++seen[kernel.id];
-                if (number > 1) { kernel.id += fmt::format(".{}", number); }
-            }
+            for (KernelFacts& kernel : module.kernels) { kernel.id = numbers.next(kernel.id); }
         }
     }
 }

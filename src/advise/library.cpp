@@ -37,6 +37,7 @@ Library::Library(const std::vector<Input>& inputs, Analysis& analysis) {
     for (const Input& input : inputs)
         for (const PtxText& text : input.texts) all += bytes_of(text);
     keeps_all_ = all <= kKeptText;
+    IdNumbers numbers;
     for (const Input& input : inputs) {
         InputSummary summary;
         summary.path = input.path;
@@ -57,7 +58,7 @@ Library::Library(const std::vector<Input>& inputs, Analysis& analysis) {
                     if (!function.is_entry || !function.has_body) continue;
                     const std::string name(function.name);
                     places_.push_back({texts_.size(), m, f});
-                    names_.push_back({name, demangle(name), kernel_id(name)});
+                    names_.push_back({name, demangle(name), numbers.next(kernel_id(name))});
                 }
             }
             // A text that gives no module still has something to say.

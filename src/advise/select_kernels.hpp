@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "flipflop/diagnostic.hpp"
@@ -11,6 +12,18 @@
 namespace flipflop::advise {
 
 struct KernelName { std::string name, demangled, id; };
+
+/// One kernel in several modules of a library has one id: the second becomes ID.2, so that each can be named.
+class IdNumbers {
+public:
+    [[nodiscard]] std::string next(const std::string& id) {
+        const unsigned number = ++seen_[id];
+        return number == 1 ? id : id + "." + std::to_string(number);
+    }
+
+private:
+    std::unordered_map<std::string, unsigned> seen_;
+};
 
 /// `*` any text, `?` one character, `[abc]`, `[a-z]`, `[!a]` a set; the whole of `text` must match. Linear, no recursion.
 [[nodiscard]] bool glob_matches(std::string_view glob, std::string_view text);

@@ -51,11 +51,13 @@ TEST_CASE("the work of a search is bounded whatever a launch takes, and the boun
 }
 
 TEST_CASE("a kernel whose launches are cheap is followed whole in every block of a search", "[advise][effort]") {
-    const auto cheap = scattered(4);
-    const Analysis searched = analyze(cheap, plain(1)).value();
+    const auto cheap = scattered(20);
+    AnalyzeOptions options = plain(1);
+    options.launch.work = Dim3{4096, 1, 1};
+    const Analysis searched = analyze(cheap, options).value();
     const auto& configs = searched.kernels.at(0).results.at(0).configs;
     REQUIRE(configs.size() == 32);
-    AnalyzeOptions named = plain(1);   // blocks that are named have no search to share a budget with
+    AnalyzeOptions named = options;   // blocks that are named have no search to share a budget with
     for (const ConfigResult& c : configs) named.launch.blocks.push_back(c.block);
     const Analysis alone = analyze(cheap, named).value();
     for (const ConfigResult& c : configs) {

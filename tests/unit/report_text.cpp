@@ -88,7 +88,7 @@ Kept 2 of 57 launchable configurations (3.5 %), best first                      
           2     4,64   1024,64  219 (197-245)  143 (134-152)  31.3 (28-35)       100 %  l2
     current     16,16  256,256  268 (241-300)  151 (142-160)  40.5 (36-46)       100 %  l2
   heuristic     1024   4,4096   655 (590-734)  139 (131-147)  91.0 (80-103)      100 %  l2
-Cannot launch: 1 of 58 candidates (1 registers)
+Cannot launch: 1 of 58 candidates (1 too many registers)
 
 Recommended for time: 8,32 (grid 512,128), safe.
   against    16,16 (today's launch): 21 % less time (17-25), 22 % less energy (18-26)

@@ -28,6 +28,7 @@ def main():
     parser.add_argument("--evaluate", action="store_true", help="even where facts of an earlier run are there")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a value of every profile, for studies")
     parser.add_argument("--write", action="store_true", help="docs/accuracy.md and docs/accuracy.json")
+    parser.add_argument("--replace", action="store_true", help="the figures of the sets that were run, in docs/accuracy.json; the rest of the card stays as it is")
     parser.add_argument("--check", action="store_true", help="fail where a figure of docs/accuracy.json has fallen by more than its noise")
     parser.add_argument("--paper", action="store_true", help="the paper's figures only")
     options = parser.parse_args()
@@ -60,6 +61,8 @@ def main():
     for quantity in ("time", "energy", "power"):
         print(quantity)
         print(show(entries, quantity))
+    if options.replace:
+        replace([slim(e) for e in entries], root)
     if options.check:
         return compare([slim(e) for e in entries], root)
     if options.write:
@@ -111,6 +114,15 @@ def intervals_of(chosen, work):
     plain = residuals.held_out(families)
     pairs = residuals.held_out({f: {name: [(r, 0) for r in residuals.paired(rows)] for name, rows in sets.items()} for f, sets in families.items()})
     return {f: {**plain[f], "paired_sigma": pairs[f]["sigma"], "paired_coverage": pairs[f]["coverage"]} for f in plain}
+
+
+def replace(sets, root):
+    card = root / "docs" / "accuracy.json"
+    document = json.loads(card.read_text())
+    key = lambda s: (s["set"], s["kernel"], s["quantity"])
+    now = {key(s): s for s in sets}
+    document["sets"] = [now.get(key(s), s) for s in document["sets"]]
+    card.write_text(json.dumps(document, indent=1) + "\n")
 
 
 def compare(sets, root):
