@@ -21,30 +21,6 @@ std::array<u64, 3> interior_block(const Dim3& grid) {
     return {middle(grid.x), middle(grid.y), middle(grid.z)};
 }
 
-/// The interior block; where it does nothing (a grid larger than its work, blocks that leave at once), the middle of the
-/// box of blocks that reads and writes most, and the share of the grid that this box is.
-Collector::WorkingBlock Collector::working_block() const {
-    const Dim3& grid = s_.launch.grid;
-    WorkingBlock working{interior_block(grid), 1};
-    const auto works = [&](const KeptBox& box) { return !box.records.empty() && covers(box.box, working.block); };
-    if (sampled_ || std::any_of(kept_.begin(), kept_.end(), works)) return working;
-    double most = 0;
-    for (const KeptBox& box : kept_) {
-        double accesses = 0, blocks = 1;
-        for (const Kept& r : box.records) {
-            double times = 1;
-            for (const i64 extent : r.extent) times *= static_cast<double>(extent);
-            accesses += times;
-        }
-        for (const u64 extent : box.box.extent) blocks *= static_cast<double>(extent);
-        if (accesses <= most) continue;
-        most = accesses;
-        for (unsigned k = 0; k < 3; ++k) working.block[k] = box.box.low[k] + (box.box.extent[k] < 2 ? 0 : std::min(box.box.extent[k] / 2, box.box.extent[k] - 2));
-        working.share = blocks / (static_cast<double>(grid.x) * grid.y * grid.z);
-    }
-    return working;
-}
-
 ByteSet Collector::block_set(std::array<u64, 3> block, bool reads) const {
     ByteSet set(1u << 12);
     for (const KeptBox& box : kept_) {
@@ -105,10 +81,19 @@ void Collector::footprint(LaunchFacts& facts) const {
     Footprint& f = facts.footprint;
     if (footprint_lost_) { f.why = footprint_why_; return; }
     const Dim3& grid = s_.launch.grid;
-    const auto [block, share] = working_block();
+    const std::array<u64, 3> block = interior_block(grid);
+    // Where the grid is larger than its work the interior block may be one that leaves at once: it stands for nobody.
+    const auto works = [&](bool side) {
+        return std::any_of(kept_.begin(), kept_.end(), [&](const KeptBox& box) {
+            return std::any_of(box.records.begin(), box.records.end(), [&](const Kept& r) { return side ? p_.memory[r.memory].reads : p_.memory[r.memory].writes; });
+        });
+    };
     const ByteSet reads = block_set(block, true);
-    if (const auto own = reads.size()) {
-        f.block_sectors = share * static_cast<double>(*own) / 32;
+    const auto read_bytes = reads.size();
+    const bool idle = read_bytes && *read_bytes == 0 && works(true);
+    if (idle) f.why = "the interior block reads nothing: the grid is larger than its work";
+    if (const auto own = idle ? std::nullopt : read_bytes) {
+        f.block_sectors = static_cast<double>(*own) / 32;
         const std::array<u32, 3> extent{grid.x, grid.y, grid.z};
         const std::array<std::optional<double>*, 3> overlap{&f.overlap_x, &f.overlap_y, &f.overlap_z};
         for (unsigned k = 0; k < 3; ++k) {
@@ -123,9 +108,8 @@ void Collector::footprint(LaunchFacts& facts) const {
             if (other && all) *overlap[k] = *own > 0 ? static_cast<double>(*own + *other - *all) / static_cast<double>(*own) : 0.0;
         }
     }
-    if (const auto own = block_set(block, false).size()) f.block_store_sectors = share * static_cast<double>(*own) / 32;
-    f.block_instruction_sectors = instruction_sectors(block);
-    if (f.block_instruction_sectors) *f.block_instruction_sectors *= share;
+    if (const auto own = block_set(block, false).size(); own && (*own > 0 || !works(false))) f.block_store_sectors = static_cast<double>(*own) / 32;
+    if (!idle) f.block_instruction_sectors = instruction_sectors(block);
     if (global_unknown_) f.why = "some global addresses depend on data: they are left out of the sets";
     if (sampled_) { f.why = "the grid was sampled, not enumerated"; return; }
     for (const bool side : {true, false}) {
