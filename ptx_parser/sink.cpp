@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "ptx_parser/utf8.hpp"
+
 namespace flipflop {
 
 std::string_view to_string(Severity severity) {
@@ -18,25 +20,9 @@ std::string_view to_string(Severity severity) {
 
 namespace {
 
-/// Bytes of the UTF-8 character that begins here; 0 where none does.
-std::size_t utf8_length(std::string_view text) {
-    const auto lead = static_cast<unsigned char>(text[0]);
-    const std::size_t length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : (lead & 0xf0) == 0xe0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
-    if (length == 0 || length > text.size()) return 0;
-    for (std::size_t i = 1; i < length; ++i)
-        if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
-    // Longer than need be, halves of UTF-16 pairs, and beyond U+10FFFF.
-    const auto second = length > 1 ? static_cast<unsigned char>(text[1]) : 0;
-    const bool is_none = (lead == 0xe0 && second < 0xa0) || (lead == 0xed && second >= 0xa0) || (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second >= 0x90);
-    return is_none ? 0 : length;
-}
-
 bool is_control(std::string_view character, std::size_t length) {
+    if (reorders(character.substr(0, length))) return true;
     const auto lead = static_cast<unsigned char>(character[0]);
-    if (length == 3 && lead == 0xe2) {   // marks that reorder what a reader sees, and two odd line ends
-        const auto middle = static_cast<unsigned char>(character[1]), last = static_cast<unsigned char>(character[2]);
-        return (middle == 0x80 && (last == 0x8e || last == 0x8f || (last >= 0xa8 && last <= 0xae))) || (middle == 0x81 && last >= 0xa6 && last <= 0xa9);
-    }
     return lead < 0x20 || lead == 0x7f || (lead == 0xc2 && length == 2 && static_cast<unsigned char>(character[1]) < 0xa0);
 }
 

@@ -91,16 +91,14 @@ Result<std::unique_ptr<Compiler>> Compiler::make(const AnalyzeOptions& options) 
 }
 
 Resources refine(const Resources& estimate, const CubinKernel& measured) {
-    Resources r = estimate;
+    PtxasKernel shared_words;   // what both say
+    shared_words.registers = measured.registers;
+    shared_words.barriers = measured.barriers;
+    shared_words.stack_frame_bytes = measured.stack_frame_bytes;
+    shared_words.shared_bytes = measured.shared_bytes;
+    Resources r = refine(estimate, shared_words);
     const bool same_code = estimate.registers_basis == RegistersBasis::ptxas && measured.registers == estimate.registers_per_thread && measured.stack_frame_bytes == estimate.local_bytes;
-    if (measured.registers) {
-        r.registers_per_thread = r.registers_low = r.registers_high = *measured.registers;
-        r.registers_basis = RegistersBasis::cubin;
-        r.complete = true;
-    }
-    if (measured.shared_bytes) r.static_shared_bytes = *measured.shared_bytes;
-    if (measured.stack_frame_bytes) r.local_bytes = measured.stack_frame_bytes;
-    if (measured.barriers) r.barriers = measured.barriers;
+    if (measured.registers) r.registers_basis = RegistersBasis::cubin;
     if (measured.stack_frame_bytes == 0U) r.spill_store_bytes = r.spill_load_bytes = 0;
     else if (!same_code) r.spill_store_bytes = r.spill_load_bytes = std::nullopt;
     return r;

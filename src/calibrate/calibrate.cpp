@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "advise/complaints.hpp"
 #include "calibrate/document.hpp"
 #include "calibrate/parameters.hpp"
 #include "calibrate/robust_fit.hpp"
@@ -17,21 +18,14 @@
 namespace flipflop::calibrate {
 namespace {
 
+using advise::complain;
+
 constexpr double kWidest = 0.5;         // standard error of a logarithm: wider, and the rows say less than half of what the literature leaves open
 constexpr double kLiterature = 0.7;     // of the logarithm that a fit starts from: published energies of one thing differ by a factor of three
 constexpr double kMostInflation = 400;  // of the variance by the other coefficients: a correlation of 0.9987
 constexpr double kLeastEffect = 0.01;   // a coefficient that halves or doubles no row by a per cent is not in them
 constexpr double kWorthIt = 0.95;       // of the error on rows left out: a fit that does not lower it is none
 constexpr std::size_t kRowsEach = 3;    // rows a coefficient, at least
-
-Diagnostic complain(std::string id, std::string message, std::string help = {}) {
-    Diagnostic error;
-    error.id = std::move(id);
-    error.file = "calibrate";
-    error.message = std::move(message);
-    error.help = std::move(help);
-    return error;
-}
 
 /// One quantity of all rows as a function of coefficients: what is fixed in a row is worked out once.
 class Quantity {
@@ -228,7 +222,7 @@ Result<std::vector<const Parameter*>> chosen(const std::vector<std::string>& nam
         if (name != "power" && name != "time" && !find_parameter(name)) {
             std::string known;
             for (const Parameter& parameter : parameters()) known += fmt::format("{}{}", known.empty() ? "" : ", ", parameter.key);
-            return tl::unexpected(complain("FF0795", fmt::format("--fit {}: no such coefficient", name), "power, time, or one of " + known));
+            return tl::unexpected(complain("FF0795", kSubject, fmt::format("--fit {}: no such coefficient", name), "power, time, or one of " + known));
         }
     std::vector<const Parameter*> result;
     for (const Parameter& parameter : parameters()) {
@@ -277,7 +271,7 @@ Result<Outcome> calibrate(const std::vector<validate::Table>& tables, const std:
     if (rows->rows.empty()) {
         std::string why;
         for (const auto& [reason, n] : outcome.left_out) why += fmt::format("{}{} {}", why.empty() ? "" : ", ", n, reason);
-        return tl::unexpected(complain("FF0792", "no row can be fitted: " + (why.empty() ? "the tables are empty" : why), rows->first_problem.empty() ? "--kernels FILE gives the code that the rows ran" : rows->first_problem));
+        return tl::unexpected(complain("FF0792", kSubject, "no row can be fitted: " + (why.empty() ? "the tables are empty" : why), rows->first_problem.empty() ? "--kernels FILE gives the code that the rows ran" : rows->first_problem));
     }
     // What the board's own fit says must not bias a new one: it starts from the profile.
     GpuProfile bare = gpu;
@@ -290,7 +284,7 @@ Result<Outcome> calibrate(const std::vector<validate::Table>& tables, const std:
         if (candidates->empty() || quantity.size() == 0) continue;
         Calibration calibration(quantity, name, *earlier);
         const Solved solved = calibration.solve(*candidates, outcome);
-        if (const auto refused = asked_and_refused(options, outcome)) return tl::unexpected(complain("FF0793", fmt::format("{} cannot be fitted: {}", refused->key, refused->reason)));
+        if (const auto refused = asked_and_refused(options, outcome)) return tl::unexpected(complain("FF0793", kSubject, fmt::format("{} cannot be fitted: {}", refused->key, refused->reason)));
         if (solved.fitted.empty()) continue;
         HeldOut held = calibration.hold_out(solved);
         if (held.mean > kWorthIt * held.before && earlier->rows(name) == 0) {
@@ -303,7 +297,7 @@ Result<Outcome> calibrate(const std::vector<validate::Table>& tables, const std:
         outcome.held_out.push_back(std::move(held));
         information.push_back({name, solved.fitted, solved.fit.information, quantity.size() + earlier->rows(name)});
     }
-    if (outcome.fitted.empty()) return tl::unexpected(complain("FF0793", "the rows tell no coefficient: " + all_refused(outcome), "more kernels, intensities or clocks"));
+    if (outcome.fitted.empty()) return tl::unexpected(complain("FF0793", kSubject, "the rows tell no coefficient: " + all_refused(outcome), "more kernels, intensities or clocks"));
     outcome.json = document(outcome, information, *earlier, tables);
     return outcome;
 }

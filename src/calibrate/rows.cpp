@@ -8,23 +8,17 @@
 
 #include <fmt/format.h>
 
+#include "advise/complaints.hpp"
 #include "advise/subject.hpp"
 #include "flipflop/ptx.hpp"
 
 namespace flipflop::calibrate {
 namespace {
 
+using advise::complain;
+
 constexpr double kCapped = 0.96;             // NVML's mean at the cap lies within 4 % of it (A100, RTX 5000 Ada)
 constexpr std::size_t kMostKernels = 4096;   // kept analysed at a time
-
-Diagnostic complain(std::string id, std::string message, std::string help = {}) {
-    Diagnostic error;
-    error.id = std::move(id);
-    error.file = "calibrate";
-    error.message = std::move(message);
-    error.help = std::move(help);
-    return error;
-}
 
 /// Boards are called many names; profiles know them.
 bool names_board(const std::string& cell, const GpuProfile& gpu, std::map<std::string, bool>& known) {
@@ -52,7 +46,7 @@ public:
     /// The row's launch, or why there is none.
     Result<Row> row(const Cells& cells) {
         const auto* code = find(cells.text("input"), cells.text("kernel"));
-        if (!code) return tl::unexpected(complain("FF0792", fmt::format("no kernel {} in the inputs", cells.text("kernel"))));
+        if (!code) return tl::unexpected(complain("FF0792", kSubject, fmt::format("no kernel {} in the inputs", cells.text("kernel"))));
         LaunchOptions options;
         options.args = options_.arguments;
         options.assume_taken = cells.number("taken") ? cells.number("taken") : options_.taken;
@@ -62,14 +56,14 @@ public:
         if (!requests) return tl::unexpected(requests.error());
         const advise::Subject subject = advise::make_subject(*code, *requests);
         for (const std::string& misfit : subject.arguments.misfits)
-            if (!misfit.empty()) return tl::unexpected(complain("FF0792", misfit));
+            if (!misfit.empty()) return tl::unexpected(complain("FF0792", kSubject, misfit));
         const auto dim = [&](const std::string& name) {
             const auto axis = [&](const char* letter) { return static_cast<std::uint32_t>(std::clamp(cells.number(name + letter).value_or(1), 1.0, 4e9)); };
             return Dim3{axis("_x"), axis("_y"), axis("_z")};
         };
         Row row;
         const Dim3 block = dim("block"), grid = dim("grid");
-        if (block.count() > 1024) return tl::unexpected(complain("FF0792", fmt::format("a block of {} threads", block.count())));
+        if (block.count() > 1024) return tl::unexpected(complain("FF0792", kSubject, fmt::format("a block of {} threads", block.count())));
         const auto dynamic = static_cast<std::uint64_t>(std::max(0.0, cells.number("dynamic_shared_bytes").value_or(0)));
         const Evaluator evaluator(*code);
         advise::FactsBook book(*code, evaluator, subject);
@@ -78,7 +72,7 @@ public:
         row.kernel.instructions = code->facts.instructions;
         row.kernel.accesses = code->facts.accesses;
         row.use = use_of(*code, cells, block, dynamic);
-        if (row.use.occupancy.active_blocks_per_sm == 0) return tl::unexpected(complain("FF0792", "the launch does not fit on " + gpu_.name));
+        if (row.use.occupancy.active_blocks_per_sm == 0) return tl::unexpected(complain("FF0792", kSubject, "the launch does not fit on " + gpu_.name));
         return row;
     }
 
@@ -191,7 +185,7 @@ Result<Rows> read_rows(const std::vector<validate::Table>& tables, const std::ve
     std::map<std::string, std::optional<Row>> launches;   // a configuration at many clocks is evaluated once
     for (const validate::Table& table : tables) {
         for (const auto& [column, value] : options.where)
-            if (!table.column(column)) return tl::unexpected(complain("FF0795", fmt::format("--where {}={}: {} has no such column", column, value, table.path)));
+            if (!table.column(column)) return tl::unexpected(complain("FF0795", kSubject, fmt::format("--where {}={}: {} has no such column", column, value, table.path)));
         const bool asked_board = std::any_of(options.where.begin(), options.where.end(), [](const auto& w) { return w.first == "gpu"; });
         for (std::size_t i = 0; i < table.rows.size(); ++i) {
             const Cells cells(table, i);
@@ -206,7 +200,7 @@ Result<Rows> read_rows(const std::vector<validate::Table>& tables, const std::ve
             if (fresh) {
                 at->second = described_launch(cells, gpu);
                 if (!at->second) {
-                    auto row = kernels.none() ? Result<Row>(tl::unexpected(complain("FF0792", "no description of " + cells.text("kernel")))) : kernels.row(cells);
+                    auto row = kernels.none() ? Result<Row>(tl::unexpected(complain("FF0792", kSubject, "no description of " + cells.text("kernel")))) : kernels.row(cells);
                     if (row) at->second = std::move(*row);
                     else if (result.first_problem.empty()) result.first_problem = fmt::format("row {}: {}", i + 2, row.error().message);
                 }

@@ -11,6 +11,8 @@
 
 namespace flipflop::calibrate {
 
+inline constexpr const char* kSubject = "calibrate";   ///< whom complaints name
+
 struct Reading {
     std::optional<double> time_us, power_w;
     double clock_mhz{};

@@ -4,32 +4,12 @@
 #include <charconv>
 #include <cmath>
 
+#include "ptx_parser/utf8.hpp"
+
 namespace flipflop::report {
 namespace {
 
 constexpr std::size_t kFlushAt = 64 * 1024;
-
-/// Length of the well-formed UTF-8 sequence at `at` (Unicode 15, table 3-7), 0 when there is none.
-std::size_t sequence_length(std::string_view text, std::size_t at) {
-    const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-    const auto continuation = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
-        return byte(i) >= low && byte(i) <= high;
-    };
-    const unsigned lead = byte(at);
-    if (lead < 0x80) { return 1; }
-    if (lead >= 0xC2 && lead <= 0xDF) { return continuation(at + 1) ? 2 : 0; }
-    if (lead >= 0xE0 && lead <= 0xEF) {
-        const unsigned low = lead == 0xE0 ? 0xA0 : 0x80;
-        const unsigned high = lead == 0xED ? 0x9F : 0xBF;  // no surrogates
-        return continuation(at + 1, low, high) && continuation(at + 2) ? 3 : 0;
-    }
-    if (lead >= 0xF0 && lead <= 0xF4) {
-        const unsigned low = lead == 0xF0 ? 0x90 : 0x80;
-        const unsigned high = lead == 0xF4 ? 0x8F : 0xBF;
-        return continuation(at + 1, low, high) && continuation(at + 2) && continuation(at + 3) ? 4 : 0;
-    }
-    return 0;
-}
 
 /// Characters of three bytes that reorder or hide what stands around them (Unicode's bidirectional controls and separators).
 std::uint32_t hidden_character(std::string_view text, std::size_t at, std::size_t length) {
@@ -49,7 +29,7 @@ void append_escaped(std::string& out, std::string_view text) {
         out += text.substr(i, plain - i);
         i = plain;
         if (i == text.size()) { break; }
-        const std::size_t length = sequence_length(text, i);
+        const std::size_t length = utf8_length(text.substr(i));
         const auto c = static_cast<unsigned char>(text[i]);
         if (length == 0) {
             out += "\xEF\xBF\xBD";
@@ -91,7 +71,7 @@ std::string valid_utf8(std::string_view text) {
     std::string out;
     out.reserve(text.size());
     for (std::size_t i = 0; i < text.size();) {
-        const std::size_t length = sequence_length(text, i);
+        const std::size_t length = utf8_length(text.substr(i));
         out += length == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(i, length);
         i += length == 0 ? 1 : length;
     }

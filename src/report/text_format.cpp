@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "ptx_parser/utf8.hpp"
 #include "report/json_writer.hpp"
 
 namespace flipflop::report {
@@ -16,16 +17,6 @@ std::size_t display_width(std::string_view text) {
 }
 
 namespace {
-
-/// Marks that reorder what a reader sees (U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069) and the two odd line ends
-/// (U+2028, U+2029): three bytes each in UTF-8.
-bool reorders(std::string_view rest) {
-    if (rest.size() < 3 || rest[0] != '\xE2') { return false; }
-    const auto middle = static_cast<unsigned char>(rest[1]);
-    const auto last = static_cast<unsigned char>(rest[2]);
-    if (middle == 0x80) { return last == 0x8E || last == 0x8F || (last >= 0xA8 && last <= 0xAE); }
-    return middle == 0x81 && last >= 0xA6 && last <= 0xA9;
-}
 
 /// GitHub's runner takes "::" at a line's start (after blanks) and "##[" anywhere for a command, on both streams.
 void disarm_commands(std::string& text) {
