@@ -27,7 +27,7 @@ struct SourceOptions {
 };
 
 /// Ends every compiler that is running, removes every temporary folder, and lets no program start from then on: for a caller
-/// that is about to be ended by a signal. Not from a signal handler. Any thread.
+/// that is about to be ended by a signal: threads that ran one wait for that end. Not from a signal handler. Any thread.
 void abandon_all_work();
 
 /// What `flipflop --nvrtc-worker` does: reads jobs from standard input, compiles them with NVRTC, writes the answers to

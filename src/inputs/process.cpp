@@ -48,16 +48,24 @@ struct Pipe { Descriptor read, write; };
 /// What would be left behind if this program ended now.
 class Unfinished {
 public:
-    /// False when all work has been abandoned.
-    bool add(pid_t group) {
-        const std::lock_guard lock(mutex_);
-        if (abandoned_) return false;
-        groups_.insert(group);
-        return true;
+    void add(pid_t group) {
+        {
+            const std::lock_guard lock(mutex_);
+            if (!abandoned_) {
+                groups_.insert(group);
+                return;
+            }
+        }
+        ::kill(-group, SIGKILL);
+        wait_for_the_end();
     }
     void remove(pid_t group) {
-        const std::lock_guard lock(mutex_);
-        groups_.erase(group);
+        {
+            const std::lock_guard lock(mutex_);
+            groups_.erase(group);
+            if (!abandoned_) return;
+        }
+        wait_for_the_end();
     }
     void add(const std::filesystem::path& folder) {
         const std::lock_guard lock(mutex_);
@@ -86,6 +94,11 @@ private:
     std::set<pid_t> groups_;
     std::set<std::filesystem::path> folders_;
     bool abandoned_{};
+
+    /// What was abandoned must not be reported as a failure of its own while the signal is still on its way.
+    [[noreturn]] static void wait_for_the_end() {
+        for (;;) ::pause();
+    }
 };
 
 /// Of the process, as signals and children are.
@@ -263,7 +276,7 @@ Result<ProcessResult> run_process(const std::vector<std::string>& arguments, con
     pid_t pid = -1;
     if (const int error = spawn(arguments, options, in, out, err, pid); error != 0)
         return tl::unexpected(cannot_start(arguments[0], error));
-    if (!unfinished().add(pid)) ::kill(-pid, SIGKILL);
+    unfinished().add(pid);
     in.read.close();
     out.write.close();
     err.write.close();
