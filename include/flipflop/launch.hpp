@@ -128,7 +128,7 @@ struct RoleFacts {
 
 /// Where the global bytes of a launch lie. Sectors are 32 bytes. Empty when an address is unknown.
 struct Footprint {
-    std::optional<double> block_sectors;         ///< distinct sectors an interior block reads; empty where that block does nothing and others do
+    std::optional<double> block_sectors;         ///< distinct sectors an average block reads: an interior one, or where that does nothing a working one times the share of such blocks
     std::optional<double> block_instruction_sectors;   ///< the same summed over instructions and executions of a block's warps, each instruction's set counted once
     std::optional<double> block_store_sectors;
     std::optional<double> overlap_x, overlap_y, overlap_z;   ///< share of a block's read sectors that its neighbour on that axis reads too

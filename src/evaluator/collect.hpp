@@ -67,6 +67,8 @@ private:
     void access_facts(LaunchFacts& facts) const;
     [[nodiscard]] bool counted(std::size_t loop) const;
     void loop_facts(LaunchFacts& facts) const;
+    struct WorkingBlock { std::array<u64, 3> block{}; double share{1}; };
+    [[nodiscard]] WorkingBlock working_block() const;
     void footprint(LaunchFacts& facts) const;
     void totals(LaunchFacts& facts) const;
     void roles(LaunchFacts& facts) const;

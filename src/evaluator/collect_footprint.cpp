@@ -21,6 +21,32 @@ std::array<u64, 3> interior_block(const Dim3& grid) {
     return {middle(grid.x), middle(grid.y), middle(grid.z)};
 }
 
+/// The interior block; where it does nothing (a grid larger than its work, blocks that leave at once), the middle of the
+/// smallest box around all blocks that read or write, and the share of the grid that this box is. Neither depends on the
+/// boxes that the grid was followed in.
+Collector::WorkingBlock Collector::working_block() const {
+    const Dim3& grid = s_.launch.grid;
+    WorkingBlock working{interior_block(grid), 1};
+    const auto does_it = [&](const KeptBox& box) { return !box.records.empty() && covers(box.box, working.block); };
+    if (sampled_ || std::any_of(kept_.begin(), kept_.end(), does_it)) return working;
+    std::array<u64, 3> low{grid.x, grid.y, grid.z}, high{};
+    for (const KeptBox& box : kept_) {
+        if (box.records.empty()) continue;
+        for (unsigned k = 0; k < 3; ++k) {
+            low[k] = std::min(low[k], box.box.low[k]);
+            high[k] = std::max(high[k], box.box.low[k] + box.box.extent[k]);
+        }
+    }
+    if (high[0] == 0) return working;   // nobody does anything
+    for (unsigned k = 0; k < 3; ++k) {
+        const u64 extent = high[k] - low[k];
+        working.block[k] = low[k] + (extent < 2 ? 0 : std::min(extent / 2, extent - 2));
+        working.share *= static_cast<double>(extent);
+    }
+    working.share /= static_cast<double>(grid.x) * grid.y * grid.z;
+    return working;
+}
+
 ByteSet Collector::block_set(std::array<u64, 3> block, bool reads) const {
     ByteSet set(1u << 12);
     for (const KeptBox& box : kept_) {
@@ -81,19 +107,10 @@ void Collector::footprint(LaunchFacts& facts) const {
     Footprint& f = facts.footprint;
     if (footprint_lost_) { f.why = footprint_why_; return; }
     const Dim3& grid = s_.launch.grid;
-    const std::array<u64, 3> block = interior_block(grid);
-    // Where the grid is larger than its work the interior block may be one that leaves at once: it stands for nobody.
-    const auto works = [&](bool side) {
-        return std::any_of(kept_.begin(), kept_.end(), [&](const KeptBox& box) {
-            return std::any_of(box.records.begin(), box.records.end(), [&](const Kept& r) { return side ? p_.memory[r.memory].reads : p_.memory[r.memory].writes; });
-        });
-    };
+    const auto [block, share] = working_block();
     const ByteSet reads = block_set(block, true);
-    const auto read_bytes = reads.size();
-    const bool idle = read_bytes && *read_bytes == 0 && works(true);
-    if (idle) f.why = "the interior block reads nothing: the grid is larger than its work";
-    if (const auto own = idle ? std::nullopt : read_bytes) {
-        f.block_sectors = static_cast<double>(*own) / 32;
+    if (const auto own = reads.size()) {
+        f.block_sectors = share * static_cast<double>(*own) / 32;
         const std::array<u32, 3> extent{grid.x, grid.y, grid.z};
         const std::array<std::optional<double>*, 3> overlap{&f.overlap_x, &f.overlap_y, &f.overlap_z};
         for (unsigned k = 0; k < 3; ++k) {
@@ -108,8 +125,9 @@ void Collector::footprint(LaunchFacts& facts) const {
             if (other && all) *overlap[k] = *own > 0 ? static_cast<double>(*own + *other - *all) / static_cast<double>(*own) : 0.0;
         }
     }
-    if (const auto own = block_set(block, false).size(); own && (*own > 0 || !works(false))) f.block_store_sectors = static_cast<double>(*own) / 32;
-    if (!idle) f.block_instruction_sectors = instruction_sectors(block);
+    if (const auto own = block_set(block, false).size()) f.block_store_sectors = share * static_cast<double>(*own) / 32;
+    f.block_instruction_sectors = instruction_sectors(block);
+    if (f.block_instruction_sectors) *f.block_instruction_sectors *= share;
     if (global_unknown_) f.why = "some global addresses depend on data: they are left out of the sets";
     if (sampled_) { f.why = "the grid was sampled, not enumerated"; return; }
     for (const bool side : {true, false}) {
