@@ -173,6 +173,7 @@ struct LaunchFacts {
     Footprint footprint;
     std::optional<std::uint64_t> dynamic_shared_touched;   ///< highest byte touched in extern .shared, plus one
     std::uint32_t divergent_branches{}, unknown_branches{};
+    bool cut{};                                  ///< a loop was ended at the work limit: what was counted is the least that it does
     std::uint64_t evaluated_runs{}, evaluated_steps{};   ///< what finding this out took: warps (or blocks) run, operations carried out
     std::vector<std::string> unknowns;           ///< human-readable, each once: what could not be followed and where
     CountBasis basis{CountBasis::exact};         ///< the weakest of all counts

@@ -16,15 +16,16 @@ namespace flipflop::advise {
 namespace {
 
 /// Everything that is tried: what is listed (named or searched), then the baselines and the reference where they are not.
+struct Wanted { Dim3 block; std::optional<Dim3> grid; bool current{}, heuristic{}, reference{}; };
+
 struct Tried {
-    std::vector<Trial> trials;               ///< the first `listed` are configurations of the result
+    std::vector<Wanted> wanted;
+    std::vector<Trial> trials;               ///< of each wanted; the first `listed` are configurations of the result
     std::size_t listed{};
     std::size_t heuristic{}, reference{};
     std::optional<std::size_t> current;
     bool named{};
 };
-
-struct Wanted { Dim3 block; std::optional<Dim3> grid; bool current{}, heuristic{}, reference{}; };
 
 /// The blocks to try. A search holds the baselines too; named blocks are a list that nothing is added to.
 std::vector<Wanted> wanted_blocks(const Stage& stage, std::size_t& listed) {
@@ -58,19 +59,23 @@ std::vector<Wanted> wanted_blocks(const Stage& stage, std::size_t& listed) {
     return wanted;
 }
 
+Trial try_wanted(const Stage& stage, const Tried& tried, std::size_t i) {
+    const Wanted& w = tried.wanted[i];
+    const bool facts_anyway = w.current || w.heuristic || (tried.named && i < tried.listed) || i >= tried.listed;
+    Trial trial = try_block(stage, w.block, w.grid, facts_anyway);
+    trial.is_current = w.current;
+    trial.is_heuristic = w.heuristic;
+    trial.is_reference = w.reference;
+    return trial;
+}
+
 Tried try_all(const Stage& stage, const ResultOptions& options) {
     Tried tried;
     tried.named = !stage.options.blocks.empty();
-    const std::vector<Wanted> wanted = wanted_blocks(stage, tried.listed);
+    tried.wanted = wanted_blocks(stage, tried.listed);
+    const std::vector<Wanted>& wanted = tried.wanted;
     tried.trials.resize(wanted.size());
-    parallel_for(wanted.size(), options.threads, [&](std::size_t i) {
-        const Wanted& w = wanted[i];
-        const bool facts_anyway = w.current || w.heuristic || (tried.named && i < tried.listed) || i >= tried.listed;
-        tried.trials[i] = try_block(stage, w.block, w.grid, facts_anyway);
-        tried.trials[i].is_current = w.current;
-        tried.trials[i].is_heuristic = w.heuristic;
-        tried.trials[i].is_reference = w.reference;
-    });
+    parallel_for(wanted.size(), options.threads, [&](std::size_t i) { tried.trials[i] = try_wanted(stage, tried, i); });
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         if (wanted[i].heuristic) tried.heuristic = i;
         if (wanted[i].current) tried.current = i;
@@ -84,21 +89,93 @@ OperatingPoint with_terms(OperatingPoint point) {
     return point;
 }
 
+void estimate(const Stage& stage, const ResultOptions& options, Candidate& c) {
+    c.predicted.reset();
+    c.taken.reset();
+    c.not_taken.reset();
+    if (!c.trial->launchable || !c.trial->facts) return;
+    const OperatingPoint& point = options.points[c.point];   // without terms: most candidates end as a line of numbers
+    c.predicted = predict(stage, *c.trial, *c.trial->facts, point);
+    if (!c.trial->taken) return;
+    c.taken = predict(stage, *c.trial, *c.trial->taken, point);
+    c.not_taken = predict(stage, *c.trial, *c.trial->not_taken, point);
+}
+
 std::vector<Candidate> estimate_all(const Stage& stage, const Tried& tried, const ResultOptions& options) {
     std::vector<Candidate> candidates(tried.listed * options.points.size());
     parallel_for(candidates.size(), options.threads, [&](std::size_t k) {
-        Candidate& c = candidates[k];
-        c.point = k / tried.listed;
-        c.trial = &tried.trials[k % tried.listed];
-        if (!c.trial->launchable || !c.trial->facts) return;
-        const OperatingPoint& point = options.points[c.point];   // without terms: most candidates end as a line of numbers
-        c.predicted = predict(stage, *c.trial, *c.trial->facts, point);
-        if (c.trial->taken) {
-            c.taken = predict(stage, *c.trial, *c.trial->taken, point);
-            c.not_taken = predict(stage, *c.trial, *c.trial->not_taken, point);
-        }
+        candidates[k].point = k / tried.listed;
+        candidates[k].trial = &tried.trials[k % tried.listed];
+        estimate(stage, options, candidates[k]);
     });
     return candidates;
+}
+
+bool is_cut(const Trial& trial) {
+    const auto cut = [](const std::shared_ptr<const LaunchFacts>& facts) { return facts && facts->cut; };
+    return cut(trial.facts) || cut(trial.taken) || cut(trial.not_taken);
+}
+
+std::uint64_t steps_of(const Trial& trial) {
+    std::uint64_t steps = 0;
+    for (const auto& facts : {trial.facts, trial.taken, trial.not_taken})
+        if (facts) steps += facts->evaluated_steps;
+    return steps;
+}
+
+/// Trials among the cheapest (in time, in energy) and the baselines that were cut.
+std::vector<std::size_t> cut_leaders(const Tried& tried, const std::vector<Candidate>& candidates) {
+    constexpr std::size_t kLeaders = 8;
+    std::vector<bool> leads(tried.trials.size());
+    for (const std::size_t baseline : {tried.heuristic, tried.reference, tried.current.value_or(tried.reference)}) leads[baseline] = true;
+    for (const bool by_energy : {false, true}) {
+        std::vector<std::pair<double, std::size_t>> costs;
+        for (const Candidate& c : candidates)
+            if (c.predicted && (!by_energy || c.predicted->power))
+                costs.push_back({by_energy ? c.predicted->power->energy.value : c.predicted->time.total.value, static_cast<std::size_t>(c.trial - tried.trials.data())});
+        std::sort(costs.begin(), costs.end());
+        std::size_t found = 0;
+        for (std::size_t k = 0; k < costs.size() && found < kLeaders; ++k) {
+            found += k == 0 || costs[k].second != costs[k - 1].second;
+            leads[costs[k].second] = true;
+        }
+    }
+    std::vector<std::size_t> cut;
+    for (std::size_t i = 0; i < leads.size(); ++i)
+        if (leads[i] && is_cut(tried.trials[i])) cut.push_back(i);
+    return cut;
+}
+
+/// A launch that was cut at its limit did less than it will, and looks better than it is. So the leaders among those are
+/// followed further, until no leader is cut or a search's work is spent once more; what loses its lead need not be known better.
+void follow_leaders(const Stage& stage, const ResultOptions& options, Tried& tried, std::vector<Candidate>& candidates) {
+    const std::optional<std::uint64_t> budget = stage.facts->budget();
+    if (!budget || tried.named) return;
+    constexpr std::uint64_t kFurther = 4, kFurthest = 5;
+    std::uint64_t left = *budget * kSearchOfBudget;
+    std::vector<std::uint64_t> reach(tried.trials.size(), stage.budget.value_or(*budget));
+    for (std::vector<std::size_t> cut = cut_leaders(tried, candidates); !cut.empty(); cut = cut_leaders(tried, candidates)) {
+        // As many as the work that is left pays for.
+        std::vector<std::size_t> paid;
+        std::uint64_t planned = 0;
+        for (const std::size_t i : cut) {
+            const std::uint64_t next = std::min(reach[i] * kFurther, *budget * kFurthest);
+            if (next == reach[i] || planned + next > left) continue;
+            planned += reach[i] = next;
+            paid.push_back(i);
+        }
+        if (paid.empty()) return;
+        parallel_for(paid.size(), options.threads, [&](std::size_t k) {
+            Stage further = stage;
+            further.budget = reach[paid[k]];
+            tried.trials[paid[k]] = try_wanted(further, tried, paid[k]);
+        });
+        for (const std::size_t i : paid) left -= std::min(left, steps_of(tried.trials[i]));
+        parallel_for(candidates.size(), options.threads, [&](std::size_t k) {
+            const auto trial = static_cast<std::size_t>(candidates[k].trial - tried.trials.data());
+            if (std::find(paid.begin(), paid.end(), trial) != paid.end()) estimate(stage, options, candidates[k]);
+        });
+    }
 }
 
 /// Only what a summary's keys need stays: dynamic and traffic, not the lists. (Summaries were never given trees.)
@@ -299,7 +376,7 @@ std::optional<std::uint64_t> share_of_search(const Stage& stage) {
 }
 
 Result<KernelResult> result_on_gpu(const Stage& stage, const ResultOptions& options, const Requests& requests, const Evaluator& evaluator) {
-    const Tried tried = try_all(stage, options);
+    Tried tried = try_all(stage, options);
     for (const Trial& trial : tried.trials)
         if (trial.broken) return tl::unexpected(*trial.broken);
     // A rule that gives no block a grid is not about blocks: its argument is.
@@ -307,6 +384,7 @@ Result<KernelResult> result_on_gpu(const Stage& stage, const ResultOptions& opti
         for (const Trial& trial : tried.trials)
             if (trial.no_grid) return tl::unexpected(*trial.no_grid);
     std::vector<Candidate> candidates = estimate_all(stage, tried, options);
+    follow_leaders(stage, options, tried, candidates);
     const bool needs_power = options.objective != Objective::time;
     for (const Candidate& c : candidates)
         if (needs_power && c.predicted && !c.predicted->power)

@@ -457,6 +457,7 @@ LaunchFacts Collector::finish() {
     facts.evaluated_runs = s_.runs;
     facts.evaluated_steps = s_.all_steps;
     if (sampled_ || truncated_) facts.basis = CountBasis::sampled;
+    facts.cut = std::any_of(s_.loop_doubt.begin(), s_.loop_doubt.end(), [](std::uint8_t doubt) { return doubt == 4; });
     for (const LoopFacts& l : facts.loops)
         if (l.basis == CountBasis::wait || l.basis == CountBasis::assumed || l.basis == CountBasis::unknown) facts.basis = std::max(facts.basis, l.basis);
     for (const AccessFacts& a : facts.accesses)

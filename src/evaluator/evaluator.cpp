@@ -146,16 +146,17 @@ private:
         const u64 cost = std::max<u64>(1, s_.steps - before);
         const u64 points = std::clamp<u64>(s_.budget / cost, 6, 96);
         for (u64 k = 0; k < points; ++k) {
-            grant(points);
+            grant(points, 2 * cost);
             evaluate(point_at(total, (static_cast<double>(k) + 0.5) / static_cast<double>(points)), true, total / static_cast<double>(points));
         }
         boxes_.clear();
         interior();
     }
 
-    /// Leaves a run at most a quarter of the budget, or its share of it where there are more.
-    void grant(u64 runs) {
-        const u64 share = s_.budget / std::max<u64>(4, runs);
+    /// Leaves a run at most a quarter of the budget, or its share of it where there are more; `least` where that is less:
+    /// one that takes a little longer than its like is not to be cut.
+    void grant(u64 runs, u64 least = 0) {
+        const u64 share = std::min(s_.budget, std::max(least, s_.budget / std::max<u64>(4, runs)));
         s_.steps = std::min(s_.steps, s_.budget - share);
     }
 

@@ -47,7 +47,7 @@ std::vector<std::string> cells_of(const Line& line) {
     return {dim_text(line.config->block),
             time_with_interval(p.time.total.value, p.time.interval),
             p.power ? energy_with_interval(p.power->energy.value, p.power->energy_interval) : "unknown",
-            percent(line.config->occupancy.fraction), printable(p.time.bound_by), safe_text(line)};
+            percent(line.config->occupancy.fraction), bound_cell(p.time.bound_by), safe_text(line)};
 }
 
 std::string board_of(const Line& line) { return printable(line.result->profile.name.empty() ? line.result->gpu : line.result->profile.name); }

@@ -168,7 +168,7 @@ void add_config(Table& table, const Columns& columns, const ConfigResult& config
     cells.push_back(percent(config.occupancy.fraction));
     cells.push_back(columns.dynamic_shared ? bytes_text(static_cast<double>(config.dynamic_shared_bytes)) : "");
     cells.push_back(columns.safe ? safe_word(config) : "");
-    cells.push_back(printable(time.bound_by));
+    cells.push_back(bound_cell(time.bound_by));
     table.row(std::move(cells), config.recommended ? Mark::strong : config.safe == std::optional(false) ? Mark::bad : Mark::plain);
 }
 

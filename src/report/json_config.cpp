@@ -1,4 +1,6 @@
 // One configuration, CONTRACT.md section 6: what was launched, what it does, what it costs, and the terms of that.
+#include <cmath>
+
 #include "flipflop/explain.hpp"
 #include "report/json_parts.hpp"
 
@@ -37,9 +39,11 @@ void write_traffic(JsonWriter& json, const ConfigResult& config) {
     const Footprint footprint = config.facts ? config.facts->footprint : Footprint{};
     json.key("traffic");
     json.begin_object();
-    json.member("dram_bytes", traffic.dram_bytes);
-    json.member("l2_bytes", traffic.l2_bytes);
-    json.member("l1_bytes", traffic.l1_bytes);
+    // Sums of shares end a hair beside a whole number of bytes.
+    const auto whole = [](std::optional<double> bytes) { return bytes ? std::optional(std::round(*bytes)) : bytes; };
+    json.member("dram_bytes", whole(traffic.dram_bytes));
+    json.member("l2_bytes", whole(traffic.l2_bytes));
+    json.member("l1_bytes", whole(traffic.l1_bytes));
     json.member("shared_wavefronts", traffic.shared_wavefronts);
     json.member("unique_read_bytes", footprint.unique_read_bytes);
     json.member("unique_written_bytes", footprint.unique_written_bytes);

@@ -28,7 +28,7 @@ std::string row_of(const ConfigResult& config) {
     out += p.power ? fmt::format(" {} | {} |", with_interval(p.power->power.value, p.power->power_interval.low, p.power->power_interval.high),
                                  with_interval(p.power->energy.value, p.power->energy_interval.low, p.power->energy_interval.high))
                    : " unknown | unknown |";
-    return out + fmt::format(" {} | {} | {} |\n", percent(config.occupancy.fraction), plain(p.time.bound_by),
+    return out + fmt::format(" {} | {} | {} |\n", percent(config.occupancy.fraction), plain(bound_cell(p.time.bound_by)),
                              !config.safe ? "unverified" : *config.safe ? "safe" : "**unsafe**");
 }
 

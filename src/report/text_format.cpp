@@ -277,6 +277,12 @@ std::string bound_words(std::string_view bound_by) {
     return found != table.end() ? std::string(found->words) : printable(bound_by);
 }
 
+std::string bound_cell(std::string_view bound_by) {
+    std::string cell = printable(bound_by);
+    std::replace(cell.begin(), cell.end(), '_', ' ');
+    return cell;
+}
+
 std::string share_words(std::string_view id) {
     struct Words { std::string_view id, words; };
     constexpr std::array<Words, 16> table{{

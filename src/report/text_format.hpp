@@ -64,6 +64,8 @@ struct Unit {
 [[nodiscard]] std::string registers_text(const Resources& resources, const std::map<std::string, std::optional<std::string>>& used);
 /// What binds a launch, in words: "dram" -> "DRAM bandwidth".
 [[nodiscard]] std::string bound_words(std::string_view bound_by);
+/// The same for a cell of a table: the id with blanks ("block issue").
+[[nodiscard]] std::string bound_cell(std::string_view bound_by);
 /// A part of the time or the energy (flipflop/charts.hpp), in words: "pipe.fp32" -> "fp32 pipe", "chains" -> "waiting for latency".
 [[nodiscard]] std::string share_words(std::string_view id);
 /// "param_2" for "KERNEL_param_2" wherever it stands in `text`; printable.

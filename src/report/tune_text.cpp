@@ -62,7 +62,7 @@ void add_row(Table& table, const TuneReport& report, const TuneRow& row, const s
     cells.push_back(optional_number(row.time_us, 1 / time.scale));
     cells.push_back(optional_number(row.power_w, 1));
     cells.push_back(optional_number(row.energy_mj, 1 / energy.scale));
-    cells.push_back(row.bound_by.empty() ? "-" : row.bound_by);
+    cells.push_back(row.bound_by.empty() ? "-" : bound_cell(row.bound_by));
     cells.push_back(safe_word(row));
     if (!row.error.empty()) { cells.push_back(elide(printable(row.error), style.width > 60 ? style.width - 20 : 40)); }
     table.row(std::move(cells), row.recommended ? Mark::strong : row.safe == std::optional(false) ? Mark::bad : Mark::plain);

@@ -9,6 +9,8 @@ import sys
 import tempfile
 import unittest
 
+from test_cli import validator
+
 SOURCE = os.environ.get("FLIPFLOP_SOURCE_DIR", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 FLIPFLOP = os.path.abspath(os.environ.get("FLIPFLOP_EXECUTABLE", os.path.join(SOURCE, "build", "flipflop")))
 
@@ -18,13 +20,7 @@ def run(*arguments, text=None):
 
 
 def check(test, name, document):
-    try:
-        import jsonschema
-    except ImportError:
-        return
-    if hasattr(jsonschema, "Draft202012Validator"):
-        with open(os.path.join(SOURCE, "schema", name + ".schema.json")) as file:
-            jsonschema.Draft202012Validator(json.load(file)).validate(document)
+    validator(test, name).validate(document)
 
 
 class Validate(unittest.TestCase):

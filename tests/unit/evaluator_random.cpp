@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "catch.hpp"
+#include "sanitized.hpp"
 #include "flipflop/evaluator.hpp"
 
 using namespace flipflop;
@@ -151,7 +152,7 @@ void same(const char* what, std::optional<double> a, std::optional<double> b) {
 TEST_CASE("boxes and closed forms agree with plain enumeration on random kernels", "[evaluator][random]") {
     const Dim3 blocks[]{{32, 1, 1}, {128, 1, 1}, {96, 1, 1}, {40, 1, 1}, {16, 8, 1}, {8, 8, 1}, {32, 4, 1}, {64, 2, 2}, {5, 9, 1}, {8, 4, 4}};
     const Dim3 grids[]{{7, 1, 1}, {3, 4, 1}, {13, 2, 1}, {1, 5, 2}};
-    for (unsigned seed = 1; seed <= 300; ++seed) {
+    for (unsigned seed = 1; seed <= 300; seed += kSanitized ? 7 : 1) {
         Maker maker(seed);
         const std::string text = maker.make();
         INFO("seed " << seed << "\n" << text);

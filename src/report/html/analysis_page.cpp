@@ -42,7 +42,7 @@ std::string overview_row(const Entry& entry) {
     const Prediction& p = *config->predicted;
     out += fmt::format("<td class=\"n\" data-v=\"{}\">{}</td>", p.time.total.value, esc(time_with_interval(p.time.total.value, p.time.interval)));
     out += p.power ? fmt::format("<td class=\"n\" data-v=\"{}\">{}</td>", p.power->energy.value, esc(energy_with_interval(p.power->energy.value, p.power->energy_interval))) : std::string("<td class=\"n\">unknown</td>");
-    out += fmt::format("<td>{}</td>", esc(p.time.bound_by));
+    out += fmt::format("<td>{}</td>", esc(bound_cell(p.time.bound_by)));
     if (!result.recommendation) { return out + fmt::format("<td colspan=\"2\">nothing recommended</td><td class=\"n\">{}</td></tr>\n", result.findings.size()); }
     const Recommendation& r = *result.recommendation;
     const std::optional<Gain>& gain = r.over_current ? r.over_current : r.over_heuristic;

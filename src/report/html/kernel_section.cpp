@@ -106,7 +106,7 @@ std::string config_row(const ConfigResult& config, const Unit& time, const Unit&
     out += p.power ? fmt::format("<td class=\"n\">{}</td><td class=\"n\" data-v=\"{}\">{}</td>", with_interval(p.power->power.value, p.power->power_interval.low, p.power->power_interval.high), p.power->energy.value,
                                  scaled_interval(energy, p.power->energy.value, p.power->energy_interval))
                    : std::string("<td class=\"n\">unknown</td><td class=\"n\">unknown</td>");
-    return out + fmt::format("<td class=\"n\">{}</td><td>{}</td><td>{}</td></tr>\n", percent(config.occupancy.fraction), esc(p.time.bound_by), safe_badge(config.safe));
+    return out + fmt::format("<td class=\"n\">{}</td><td>{}</td><td>{}</td></tr>\n", percent(config.occupancy.fraction), esc(bound_cell(p.time.bound_by)), safe_badge(config.safe));
 }
 
 std::string config_table(const std::vector<const ConfigResult*>& rows) {
