@@ -147,12 +147,12 @@ std::vector<std::size_t> cut_leaders(const Tried& tried, const std::vector<Candi
 }
 
 /// A launch that was cut at its limit did less than it will, and looks better than it is. So the leaders among those are
-/// followed further, until no leader is cut or a search's work is spent once more; what loses its lead need not be known better.
+/// followed further, until no leader is cut or a search's work is spent once more (an overview's: a quarter of it); what loses its lead need not be known better.
 void follow_leaders(const Stage& stage, const ResultOptions& options, Tried& tried, std::vector<Candidate>& candidates) {
     const std::optional<std::uint64_t> budget = stage.facts->budget();
     if (!budget || tried.named) return;
     constexpr std::uint64_t kFurther = 4, kFurthest = 5;
-    std::uint64_t left = *budget * kSearchOfBudget;
+    std::uint64_t left = *budget * kSearchOfBudget / (options.brief ? 4 : 1);
     std::vector<std::uint64_t> reach(tried.trials.size(), stage.budget.value_or(*budget));
     for (std::vector<std::size_t> cut = cut_leaders(tried, candidates); !cut.empty(); cut = cut_leaders(tried, candidates)) {
         // As many as the work that is left pays for.
