@@ -24,7 +24,7 @@ std::vector<Run> runs_of(const KernelCode& code, const Evaluator& evaluator, con
     const std::optional<std::uint64_t> budget = requests.options.blocks.empty() ? std::optional(brief ? kSearchBudget / 10 : kSearchBudget) : std::nullopt;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         runs[i].subject = make_subject(code, requests, requests.cases.list.empty() ? nullptr : &requests.cases.list[i]);
-        runs[i].book = std::make_unique<FactsBook>(code, evaluator, runs[i].subject, budget);
+        runs[i].book = std::make_unique<FactsBook>(code, evaluator, runs[i].subject, budget, brief);
     }
     return runs;
 }

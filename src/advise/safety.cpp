@@ -22,8 +22,7 @@ Contradiction contradiction(const LaunchFacts& reference, const LaunchFacts& can
 }
 
 VerdictWork verdict_work(const Stage& stage) {
-    const std::optional<std::uint64_t> budget = stage.facts->budget();
-    return {budget ? std::optional(*budget * kVerdictsOfBudget) : std::nullopt, false};
+    return {stage.facts->verdict_budget(kVerdictsOfBudget), false};
 }
 
 SafetyVerdict verdict_on(const Stage& stage, const Trial& reference, const Trial& candidate, VerdictWork& work) {

@@ -306,7 +306,7 @@ SafetyVerdict FactsBook::verdict(const Launch& reference, const Launch& candidat
         for (const Judge& j : judges_)
             if (j.block == reference.block && j.grid == reference.grid && j.dynamic_shared_bytes == reference.dynamic_shared_bytes) judge = j.judge;
         if (!judge) {
-            judge = std::make_shared<const ReblockingJudge>(code_, reference, !subject_.reference_given, budget_ ? std::optional(*budget_ * kVerdictOfBudget) : std::nullopt);
+            judge = std::make_shared<const ReblockingJudge>(code_, reference, !subject_.reference_given, verdict_budget(kVerdictOfBudget));
             judges_.push_back({reference.block, reference.grid, reference.dynamic_shared_bytes, judge});
         }
     }

@@ -69,6 +69,8 @@ inline constexpr std::uint64_t kSearchBudget = 400'000;
 /// All launches of it together; how far one verdict follows a launch; all verdicts together, the reference among them.
 /// Of named blocks, verdicts follow as far as the judge ever does.
 inline constexpr std::uint64_t kSearchOfBudget = 20, kVerdictOfBudget = 5, kVerdictsOfBudget = 10;
+/// A kernel that is no line of an overview has so many times as much for its verdicts: without one, the fastest launch is not advice.
+inline constexpr std::uint64_t kVerdictsAlone = 4;
 /// What a launch of a search is left however many there are.
 inline constexpr std::uint64_t kLeastOfBudget = 20;      ///< a 20th
 
@@ -81,9 +83,9 @@ struct VerdictWork {
 /// What launches of one subject do, each evaluated once. Thread-safe.
 class FactsBook {
 public:
-    /// `budget`: of the evaluator for one launch; empty: its own.
-    FactsBook(const KernelCode& code, const Evaluator& evaluator, const Subject& subject, std::optional<std::uint64_t> budget = {})
-        : code_(code), evaluator_(evaluator), subject_(subject), budget_(budget) {}
+    /// `budget`: of the evaluator for one launch; empty: its own. `brief`: of a kernel that is one line of an overview.
+    FactsBook(const KernelCode& code, const Evaluator& evaluator, const Subject& subject, std::optional<std::uint64_t> budget = {}, bool brief = false)
+        : code_(code), evaluator_(evaluator), subject_(subject), budget_(budget), brief_(brief) {}
 
     /// `taken`: an assumed probability of branches on data, in place of the subject's own policy. `budget`: in place of the book's.
     [[nodiscard]] std::shared_ptr<const LaunchFacts> facts(Dim3 block, Dim3 grid, std::uint64_t dynamic_shared_bytes, std::optional<double> taken = {}, std::optional<std::uint64_t> budget = {});
@@ -96,6 +98,10 @@ public:
     [[nodiscard]] SafetyVerdict verdict(const Launch& reference, const Launch& candidate, VerdictWork& work);
     /// For one launch of a search; empty: as far as the evaluator goes.
     [[nodiscard]] std::optional<std::uint64_t> budget() const { return budget_; }
+    /// So many times its budget for one launch, for one verdict or for all: `of_budget` as above; empty: as far as the judge goes.
+    [[nodiscard]] std::optional<std::uint64_t> verdict_budget(std::uint64_t of_budget) const {
+        return budget_ ? std::optional(*budget_ * of_budget * (brief_ ? 1 : kVerdictsAlone)) : std::nullopt;
+    }
     [[nodiscard]] const Subject& subject() const { return subject_; }
     [[nodiscard]] const KernelCode& code() const { return code_; }
 
@@ -104,6 +110,7 @@ private:
     const Evaluator& evaluator_;
     const Subject& subject_;
     std::optional<std::uint64_t> budget_;
+    bool brief_{};
     std::optional<bool> reads_shared_size_;
     std::mutex mutex_, judging_;
     std::map<std::vector<std::uint64_t>, std::shared_ptr<const LaunchFacts>> known_;
