@@ -107,7 +107,7 @@ void Parser::read_selector(Operand& operand, unsigned elements) {
         const std::size_t xyzw = word.size() == 1 ? std::string_view("xyzw").find(word[0]) : std::string_view::npos;
         const std::size_t rgba = word.size() == 1 ? std::string_view("rgba").find(word[0]) : std::string_view::npos;
         const std::size_t element = std::min(xyzw, rgba);
-        if (element < elements) selector = static_cast<std::uint8_t>(1 + element);
+        if (element < 4) selector = static_cast<std::uint8_t>(1 + element);   // ptxas takes .z of a .v2 too
     } else if (word.size() == 2 && word[0] == 'b' && digits('3')) {
         selector = static_cast<std::uint8_t>(5 + word[1] - '0');
     } else if (word.size() == 2 && word[0] == 'h' && digits('1')) {
@@ -118,7 +118,7 @@ void Parser::read_selector(Operand& operand, unsigned elements) {
         for (char c : word.substr(1)) operand.value = operand.value * 16 + (c - '0');
     }
     if (selector == 0) {
-        if (elements > 1) report(Code::unexpected_text, here(), fmt::format("'.{}' selects nothing of {} elements", word, elements), "elements are .x .y .z .w");
+        if (elements > 1) report(Code::unexpected_text, here(), fmt::format("'.{}' selects nothing of a vector", word), "elements are .x .y .z .w");
         else report(Code::unexpected_text, here(), fmt::format("'.{}' selects nothing", word), "selectors are .b0 to .b3, .h0, .h1 and masks such as .b3210; elements (.x) are those of vectors");
         selector = 255;
     }
