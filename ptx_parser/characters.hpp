@@ -61,6 +61,9 @@ inline constexpr auto kCharacters = [] {
     return (different | (word(a + length - 8) ^ word(b + length - 8))) == 0;
 }
 
+/// The hash of a name of at most eight characters that stand in `word`.
+[[nodiscard]] inline std::uint64_t hash_of_word(std::uint64_t word, std::size_t length) { return mix(length ^ word); }
+
 /// For lengths up to 8 this is a bijection of the characters: equal hashes of equal lengths are equal names.
 [[nodiscard]] inline std::uint64_t hash_name(const char* p, std::size_t length, const char* limit) {
     std::uint64_t h = length;

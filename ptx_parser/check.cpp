@@ -161,7 +161,7 @@ void Parser::check_rules(const Form& form, Position at) {
     const auto applies = [&](For types) { return types == For::all || is_float(form.type) == (types == For::floats); };
     const std::string_view type = form.type == Type::other ? std::string_view("this type") : to_string(form.type);
     for (const TypeRule& rule : kTypeRules)
-        if (rule.opcode == name && !any_word(rule.types, is_type))
+        if (rule.opcode == name && form.type != Type::none && !any_word(rule.types, is_type))
             report(Code::wrong_type, at, fmt::format("'{}' does not exist for .{}", name, type), fmt::format("it takes .{}", fmt::join(split_words(rule.types), ", .")));
     for (const OperationTypes& rule : kOperationTypes)
         if (any_word(rule.opcodes, is_name) && form.has(rule.operation) && !any_word(rule.types, is_type))

@@ -24,12 +24,14 @@ void Parser::check_operands(const Instruction& instruction, FormDetail& detail) 
         }
         std::size_t position = 0;
         for (std::size_t i = 0; i < operands_.size() && position < detail.checked; ++i) {
-            check_operand(form, detail, position, operands_[i], types_[i], here_at);
+            const Operand& operand = operands_[i];
+            const bool plain = operand.kind == OperandKind::reg && !operand.negated && (detail.plain[position] >> static_cast<unsigned>(types_[i]) & 1) != 0;
+            if (!plain) check_operand(form, detail, position, operand, types_[i], here_at);
             if (operands_[i].paired) check_partner(form, ++i, here_at);
             ++position;
         }
     }
-    if (detail.writes_register) check_result(form, here_at);
+    if (detail.writes_register && !operands_.empty() && operands_[0].kind != OperandKind::reg) check_result(form, here_at);
     if (detail.checks_values) check_values(form, here_at);
     if (detail.is_call) check_call(here_at);
 }
@@ -109,6 +111,7 @@ void Parser::check_special_operand(const Form& form, std::size_t index, const Op
         return;
     }
     if (form.opcode != Opcode::mov || form.vector > 1 || special == Special::other || special == Special::gridid) return;
+    if (special == Special::is_explicit_cluster && form.type == Type::pred) return;
     const unsigned bits = bits_of(form.type);
     const bool wide = special == Special::clock64 || special == Special::globaltimer || special == Special::current_graph_exec || (special == Special::pm && operand.value >= 64);
     const bool whole = operand.value == 4 && special <= Special::nctaid_z;
@@ -179,7 +182,8 @@ void Parser::check_values(const Form& form, Position at) {
             break;
         }
         case Opcode::pmevent:
-            if (const auto event = constant(0); event && (*event < 0 || *event > 15)) bad(*event, "events are 0 to 15");
+            if (const auto event = constant(0); event && form.has("mask") && (*event < 0 || *event > 0xffff)) bad(*event, "a mask of events has 16 bits");
+            else if (event && !form.has("mask") && (*event < 0 || *event > 15)) bad(*event, "events are 0 to 15");
             else if (!event) report(Code::bad_value, at, "the event of 'pmevent' is a constant");
             break;
         case Opcode::setmaxnreg:

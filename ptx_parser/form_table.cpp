@@ -36,7 +36,7 @@ FormDetail detail_of(const Form& form) {
     FormDetail detail;
     detail.is_call = form.opcode == Opcode::call;
     detail.is_branch = form.opcode == Opcode::bra;
-    detail.is_indexed_branch = form.opcode == Opcode::brx_idx;
+    detail.may_name_label = detail.is_call || detail.is_branch || form.opcode == Opcode::brx_idx;
     const std::string_view letters = form.opcode == Opcode::unknown ? std::string_view("*") : info(form.opcode).operands;
     bool optional = false;
     for (char letter : letters) {
@@ -72,6 +72,13 @@ FormDetail detail_of(const Form& form) {
         default: break;
     }
     detail.value_is_vector = form.opcode == Opcode::ld || form.opcode == Opcode::st || form.opcode == Opcode::ldu;
+    detail.needs_check = detail.is_call || (detail.checks_values && form.opcode != Opcode::mov);   // of mov: symbols and vectors
+    for (std::size_t i = 0; i < detail.checked; ++i) {
+        constexpr std::uint64_t kUntyped = std::uint64_t{1} << static_cast<unsigned>(Type::none);
+        if (detail.letters[i] == 'a') continue;   // an address stands in brackets
+        if (detail.letters[i] == 'v' && detail.value_is_vector && form.vector > 1) detail.plain[i] = kUntyped;
+        else detail.plain[i] = detail.allowed[i] == 0 ? ~std::uint64_t{0} : detail.allowed[i] | kUntyped;
+    }
     return detail;
 }
 
@@ -85,22 +92,22 @@ void FormTable::clear() {
     hashes_.clear();
 }
 
-void FormTable::place(std::uint64_t hash, std::uint32_t form) {
+void FormTable::place(std::uint64_t hash, std::uint32_t form, std::size_t length) {
     std::size_t i = hash & (slots_.size() - 1);
     while (slots_[i].form != kFree) i = (i + 1) & (slots_.size() - 1);
-    slots_[i] = {hash, form};
+    slots_[i] = {hash, form, static_cast<std::uint32_t>(length)};
 }
 
 std::uint32_t FormTable::add(std::string_view text, std::uint64_t hash, std::vector<Form>& forms) {
     if ((details_.size() + 1) * 2 > slots_.size()) {
         slots_.assign(slots_.size() * 2, Slot{});
-        for (std::uint32_t i = 0; i < hashes_.size(); ++i) place(hashes_[i], i);
+        for (std::uint32_t i = 0; i < hashes_.size(); ++i) place(hashes_[i], i, forms[i].text.size());
     }
     const auto id = static_cast<std::uint32_t>(forms.size());
     forms.push_back(decode_form(text));
     details_.push_back(detail_of(forms.back()));
     hashes_.push_back(hash);
-    place(hash, id);
+    place(hash, id, text.size());
     return id;
 }
 

@@ -16,6 +16,7 @@ namespace flipflop::ptx::detail {
 struct FormDetail {
     static constexpr std::size_t kMaxOperands = 8;
     std::array<std::uint64_t, kMaxOperands> allowed{};  ///< register types by operand as bits; 0: not checked
+    std::array<std::uint64_t, kMaxOperands> plain{};    ///< types of registers of which there is nothing to say
     std::array<char, kMaxOperands> letters{};
     /// What constants may stand there: any, integers only, floats only.
     enum class Constants : std::uint8_t { any, integers, floats };
@@ -23,11 +24,13 @@ struct FormDetail {
     std::uint8_t checked{};        ///< operands with a letter
     std::uint8_t least{};          ///< operands there must be
     bool open_ended{};             ///< more than `checked` operands are fine
-    bool is_call{}, is_branch{}, is_indexed_branch{};
+    bool is_call{}, is_branch{};
+    bool may_name_label{};         ///< bra, brx.idx, call: an unknown name may be a label or a table
     bool writes_register{};        ///< operand 0 is written
     bool names_space{};            ///< a symbol in its address must be of Form::space
     bool may_negate{};             ///< -reg is allowed
     bool checks_values{};          ///< check_values() has something to say
+    bool needs_check{};            ///< there is more to check than the types of registers and constants
     bool value_is_vector{};        ///< letter v: brace lists must have Form::vector elements
     bool used{};                   ///< target and version were checked
     std::uint32_t uses{};
@@ -42,9 +45,8 @@ public:
         for (std::size_t i = hash & (slots_.size() - 1);; i = (i + 1) & (slots_.size() - 1)) {
             const Slot& slot = slots_[i];
             if (slot.form == kFree) return add(text, hash, forms);
-            if (slot.hash != hash) continue;
-            const std::string_view known = forms[slot.form].text;
-            if (known.size() == text.size() && same_bytes(known.data(), text.data(), text.size())) return slot.form;
+            if (slot.hash != hash || slot.length != text.size()) continue;
+            if (text.size() <= 8 || same_bytes(forms[slot.form].text.data(), text.data(), text.size())) return slot.form;   // up to 8 characters the hash is the text
         }
     }
     [[nodiscard]] FormDetail& detail(std::uint32_t form) { return details_[form]; }
@@ -56,9 +58,10 @@ private:
     struct Slot {
         std::uint64_t hash{};
         std::uint32_t form{kFree};
+        std::uint32_t length{};
     };
     std::uint32_t add(std::string_view text, std::uint64_t hash, std::vector<Form>& forms);
-    void place(std::uint64_t hash, std::uint32_t form);
+    void place(std::uint64_t hash, std::uint32_t form, std::size_t length);
 
     std::vector<Slot> slots_;
     std::vector<FormDetail> details_;

@@ -34,7 +34,7 @@ constexpr auto kModifiers = std::to_array<std::string_view>({
     "array_size", "num_mipmap_levels", "num_samples", "memory_layout", "texref", "samplerref", "surfref",
     // control, warps, barriers
     "uni", "sync", "aligned", "arrive", "wait", "red", "warp", "all", "any", "ballot", "up", "down", "bfly", "idx", "parity", "noComplete", "expect_tx", "nc",
-    "launch_dependents", "is_canceled", "get_first_ctaid", "get_first_ctaid::x", "get_first_ctaid::y", "get_first_ctaid::z", "no_membermask_overlap",
+    "mask", "launch_dependents", "is_canceled", "get_first_ctaid", "get_first_ctaid::x", "get_first_ctaid::y", "get_first_ctaid::z", "no_membermask_overlap",
     // matrices
     "row", "col", "trans", "load", "store", "c", "d", "kind", "block_scale", "sp", "transA", "transB", "negA", "negB",
     "scale_vec::1X", "scale_vec::2X", "scale_vec::4X", "block16", "block32", "kind::f8f6f4", "kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4", "kind::f16",

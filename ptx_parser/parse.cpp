@@ -185,6 +185,24 @@ void Parser::seek_first_module() {
     }
 }
 
+void Parser::skip_more_blanks() {
+    for (;;) {
+        const char c = *p_;
+        if (c == ' ' || c == '\t') {
+            ++p_;
+        } else if (c == '\n') {
+            ++p_;
+            ++line_;
+        } else if (c == '/' && (p_[1] == '/' || p_[1] == '*')) {
+            skip_comment();
+        } else if (c == '\r' || c == '\v' || c == '\f' || c == '\x1a') {  // 0x1a: end of file of DOS editors
+            ++p_;
+        } else {
+            return;
+        }
+    }
+}
+
 void Parser::skip_comment() {
     const char* start = p_;
     const Position at = here();
@@ -287,26 +305,31 @@ void Parser::recover() {
 Name Parser::read_name() {
     Name name;
     name.at = p_;
-    const char* q = p_;
-    if (is_start(*q))
-        while (is_identifier(*q)) ++q;
-    name.length = static_cast<std::uint32_t>(q - p_);
-    const char* d = q;
-    while (d > p_ + 1 && is_digit(d[-1])) --d;
-    const auto digits = static_cast<std::uint32_t>(q - d);
-    if (digits != 0 && digits <= 9) {   // %r01 is %r1, as for ptxas
-        name.numbered = true;
-        name.prefix_length = static_cast<std::uint32_t>(d - p_);
-        for (; d < q; ++d) name.number = name.number * 10 + static_cast<std::uint32_t>(*d - '0');
+    if (!is_start(*p_)) return name;
+    p_ = end_of_run<kIdentifier>(p_, limit_);
+    name.length = static_cast<std::uint32_t>(p_ - name.at);
+    if (p_ - begin_ >= 8) {   // %r01 is %r1, as for ptxas
+        const TrailingNumber last = trailing_number(p_);
+        if (last.digits <= 8) {
+            name.numbered = last.digits != 0;
+            name.prefix_length = name.length - last.digits;
+            name.number = last.value;
+            return name;
+        }
     }
-    p_ = q;
+    const char* d = p_;
+    while (d > name.at && is_digit(d[-1])) --d;
+    const auto digits = static_cast<std::uint32_t>(p_ - d);
+    if (digits == 0 || digits > 9) return name;
+    name.numbered = true;
+    name.prefix_length = static_cast<std::uint32_t>(d - name.at);
+    for (; d < p_; ++d) name.number = name.number * 10 + static_cast<std::uint32_t>(*d - '0');
     return name;
 }
 
 std::string_view Parser::peek_directive() const {
     if (*p_ != '.') return {};
-    const char* q = p_ + 1;
-    while (is_identifier(*q)) ++q;
+    const char* q = end_of_run<kIdentifier>(p_ + 1, limit_);
     return {p_ + 1, static_cast<std::size_t>(q - p_ - 1)};
 }
 

@@ -144,12 +144,10 @@ bool Parser::parse_statement() {
 }
 
 void Parser::parse_labelled_or_instruction(const char* start, std::uint32_t line) {
-    const char* q = start;
-    while (is_identifier(*q)) ++q;
-    if (*q != '.' && *q != ';') {
+    const OpcodeEnds ends = opcode_ends(start, limit_);
+    if (ends.opcode == ends.word && *ends.word != ';') {
         // No modifiers at once: a label, or an opcode with its dot after a blank, or one without modifiers (ret).
-        const char* word_end = q;
-        p_ = q;
+        p_ = ends.word;
         skip_blanks();
         if (*p_ == ':' && p_[1] != ':') {
             ++p_;
@@ -160,9 +158,8 @@ void Parser::parse_labelled_or_instruction(const char* start, std::uint32_t line
             add_label(name, line);
             return;
         }
-        q = word_end;
     }
-    parse_instruction(start, line, start, q, RegId::none, false);
+    parse_instruction(start, line, start, ends.opcode, RegId::none, false);
 }
 
 void Parser::add_label(const Name& name, std::uint32_t line) {
@@ -199,13 +196,14 @@ void Parser::parse_guarded() {
     const bool negated = accept('!');
     skip_blanks();
     const Position at = here();
-    const Name name = read_name();
+    RegId guard = RegId::none;
+    const Entry* entry = accept_plain_register(guard);
+    const Name name = entry == nullptr ? read_name() : Name{at.at, static_cast<std::uint32_t>(p_ - at.at)};
     if (name.length == 0) {
         report_unexpected("a predicate after '@'");
         return recover();
     }
-    RegId guard = RegId::none;
-    const Entry* entry = resolve_local(name, guard);
+    if (entry == nullptr) entry = resolve_local(name, guard);
     if (entry == nullptr || guard == RegId::none) {
         const Entry* global = entry == nullptr ? resolve_global(name) : nullptr;
         if (global != nullptr && global->kind == EntryKind::module_register) guard = use_module_register(name, *global);
@@ -224,14 +222,12 @@ void Parser::parse_guarded() {
         return;
     }
     const char* opcode = p_;
-    const char* q = p_;
-    while (is_identifier(*q)) ++q;
-    parse_instruction(start, line, opcode, q, guard, negated);
+    parse_instruction(start, line, opcode, end_of_run<kOpcode>(opcode, limit_), guard, negated);
 }
 
 void Parser::parse_instruction(const char* start, std::uint32_t line, const char* opcode, const char* q, RegId guard, bool negated) {
     for (;;) {  // modifiers: letters, digits, dots and "::"
-        while ((class_of(*q) & kOpcode) != 0) ++q;
+        if ((class_of(*q) & kOpcode) != 0) q = end_of_run<kOpcode>(q, limit_);
         if (q[0] == ':' && q[1] == ':') {
             q += 2;
             continue;
@@ -268,7 +264,7 @@ void Parser::parse_instruction(const char* start, std::uint32_t line, const char
     instruction.offset = static_cast<std::uint32_t>(start - begin_);
     instruction.line = line;
     instruction.location = location_;
-    m.operands.insert(m.operands.end(), operands_.begin(), operands_.end());
+    for (const Operand& operand : operands_) m.operands.push_back(operand);   // a few: no call of memmove
     for (std::size_t i = pending_before_; i < pending_.size(); ++i) {
         // Until here the pending name knows only which operand of the statement it is.
         PendingLabel& pending = pending_[i];
@@ -283,7 +279,7 @@ void Parser::parse_instruction(const char* start, std::uint32_t line, const char
         check_form(form, {opcode, line});
     }
     if (m.forms[form].opcode == Opcode::unknown) ++function().unknown_instructions;
-    if (complete && before_errors == static_cast<std::uint32_t>(result_.errors)) check_operands(instruction, detail);
+    if (complete && before_errors == static_cast<std::uint32_t>(result_.errors) && !operands_are_plain(detail)) check_operands(instruction, detail);
     instructions_.push_back(instruction);
     if (!complete) recover();
 }
@@ -294,9 +290,10 @@ bool Parser::parse_operands(const FormDetail& detail) {
     if (*p_ == ';') return ++p_, true;
     const bool parentheses = detail.is_call;
     nesting_ = 0;
-    may_name_label_ = detail.is_branch || detail.is_indexed_branch || detail.is_call;
+    may_name_label_ = detail.may_name_label;
     for (bool first = true;; first = false) {
-        if (!parse_operand(parentheses, detail.is_branch && first)) return false;
+        const bool label_first = detail.is_branch && first;
+        if ((label_first || !accept_plain_operand()) && !parse_operand(parentheses, label_first)) return false;
         skip_blanks();
         const char c = *p_;
         if (c == ',') {

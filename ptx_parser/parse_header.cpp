@@ -251,6 +251,8 @@ void Parser::parse_address_size() {
         report(Code::bad_address_size, at, fmt::format("the address size is 32 or 64, not {}", value.bits));
         return;
     }
+    const unsigned version = module().version_major * 10 + module().version_minor;
+    if (version != 0 && version < 23) report(Code::needs_version, at, ".address_size needs .version 2.3 or later", "leave it out: addresses of older code are as wide as the compiler is told");
     module().address_size = static_cast<std::uint32_t>(value.bits);
     if (value.bits == 32) report(Code::address_size_32, at, "32-bit addresses: no current ptxas or driver takes such code");
 }

@@ -1,4 +1,5 @@
 // Operands (PTX ISA 6): registers, constants, addresses, vectors, lists, special registers, names.
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -45,6 +46,11 @@ bool Parser::parse_operand(bool parentheses_are_list, bool label_first) {
         }
         return parse_constant_operand();
     }
+    if (c == '0' && (p_[1] == ',' || p_[1] == ';' || p_[1] == '}')) {
+        ++p_;
+        push(make(OperandKind::immediate), Type::none);
+        return true;
+    }
     switch (c) {
         case '[': return parse_address();
         case '{': return parse_group('}', OperandKind::vector);
@@ -88,32 +94,42 @@ bool Parser::parse_negated() {
     return true;
 }
 
-/// .x .y .z .w .r .g .b .a, .b0 to .b3, .h0, .h1; 0 when there is none.
-std::uint8_t Parser::read_selector() {
-    if (*p_ != '.') return 0;
+/// Of a register with `elements`: .x .y .z .w .r .g .b .a; of one without, for video instructions: .b0 to .b3, .h0, .h1, and the
+/// masks and selections of the two- and four-fold ones (PTX ISA 9.7.20: .h10, .b3210). A selector of 255 has been reported.
+void Parser::read_selector(Operand& operand, unsigned elements) {
+    if (*p_ != '.') return;
     const std::string_view word = peek_directive();
     std::uint8_t selector = 0;
-    if (word.size() == 1) {
-        const std::size_t xyzw = std::string_view("xyzw").find(word[0]);
-        const std::size_t rgba = std::string_view("rgba").find(word[0]);
-        if (xyzw != std::string_view::npos) selector = static_cast<std::uint8_t>(1 + xyzw);
-        else if (rgba != std::string_view::npos) selector = static_cast<std::uint8_t>(1 + rgba);
-    } else if (word.size() == 2 && word[0] == 'b' && word[1] >= '0' && word[1] <= '3') {
+    const auto digits = [word](char most) {
+        return word.size() > 1 && word.size() <= 5 && std::all_of(word.begin() + 1, word.end(), [most](char c) { return c >= '0' && c <= most; });
+    };
+    if (elements > 1) {
+        const std::size_t xyzw = word.size() == 1 ? std::string_view("xyzw").find(word[0]) : std::string_view::npos;
+        const std::size_t rgba = word.size() == 1 ? std::string_view("rgba").find(word[0]) : std::string_view::npos;
+        const std::size_t element = std::min(xyzw, rgba);
+        if (element < 4) selector = static_cast<std::uint8_t>(1 + element);   // ptxas takes .z of a .v2 too
+    } else if (word.size() == 2 && word[0] == 'b' && digits('3')) {
         selector = static_cast<std::uint8_t>(5 + word[1] - '0');
-    } else if (word.size() == 2 && word[0] == 'h' && (word[1] == '0' || word[1] == '1')) {
+    } else if (word.size() == 2 && word[0] == 'h' && digits('1')) {
         selector = static_cast<std::uint8_t>(9 + word[1] - '0');
+    } else if ((word.size() == 3 && word[0] == 'h' && digits('3')) || (word.size() > 2 && word[0] == 'b' && digits('7'))) {
+        selector = word[0] == 'h' ? 11 : 12;
+        operand.value = 1;
+        for (char c : word.substr(1)) operand.value = operand.value * 16 + (c - '0');
     }
     if (selector == 0) {
-        report(Code::unexpected_text, here(), fmt::format("'.{}' selects nothing", word), "selectors are .x .y .z .w, .b0 to .b3 and .h0, .h1");
+        if (elements > 1) report(Code::unexpected_text, here(), fmt::format("'.{}' selects nothing of a vector", word), "elements are .x .y .z .w");
+        else report(Code::unexpected_text, here(), fmt::format("'.{}' selects nothing", word), "selectors are .b0 to .b3, .h0, .h1 and masks such as .b3210; elements (.x) are those of vectors");
         selector = 255;
     }
+    operand.selector = selector;
     p_ += word.size() + 1;
-    return selector;
 }
 
 bool Parser::parse_identifier_operand(bool label_first) {
     const Position at = here();
     const Name name = read_name();
+    RegId reg = RegId::none;
     if (name.length == 1 && *name.at == '_') {
         push(make(OperandKind::discard), Type::none);
         return true;
@@ -122,7 +138,6 @@ bool Parser::parse_identifier_operand(bool label_first) {
         pending_label(name, at, true);
         return true;
     }
-    RegId reg = RegId::none;
     const Entry* entry = resolve_local(name, reg);
     if (entry != nullptr && reg != RegId::none) {
         Operand operand = make(OperandKind::reg, static_cast<std::uint32_t>(reg));
@@ -130,7 +145,7 @@ bool Parser::parse_identifier_operand(bool label_first) {
         if (entry->vector > 1) type = Type::none;
         if (*p_ == '.') {
             const bool whole = entry->vector > 1;
-            operand.selector = read_selector();
+            read_selector(operand, entry->vector);
             if (operand.selector == 255) return operands_.push_back(operand), types_.push_back(Type::none), true;
             type = whole && operand.selector <= 4 ? function().registers[static_cast<std::uint32_t>(reg)].type : Type::none;
         }
@@ -243,13 +258,18 @@ bool Parser::parse_address_base(Operand& operand) {
         return true;
     }
     const Position at = here();
-    const Name name = read_name();
     RegId reg = RegId::none;
-    const Entry* entry = resolve_local(name, reg);
+    const Entry* entry = accept_plain_register(reg);
+    const Name name = entry == nullptr ? read_name() : Name{at.at, static_cast<std::uint32_t>(p_ - at.at)};
+    if (entry == nullptr) entry = resolve_local(name, reg);
     if (entry == nullptr) entry = resolve_global(name);
     if (reg != RegId::none) {
         operand = make(OperandKind::address_reg, static_cast<std::uint32_t>(reg));
-        operand.selector = read_selector();
+        read_selector(operand, entry->vector);
+        if (operand.selector == 11 || operand.selector == 12) {
+            report(Code::unexpected_text, at, "an address is a whole register");
+            operand.value = 0;
+        }
         const Type type = entry->type;
         if (operand.selector == 0 && (type == Type::pred || type == Type::f32 || type == Type::f64))
             report(Code::operand_type, at, fmt::format("'{}' is .{}; an address is held in a 32- or 64-bit integer register", name.text(), to_string(type)));
@@ -334,7 +354,7 @@ bool Parser::parse_group(char close, OperandKind kind) {
     bool good = true;
     if (*p_ != close) {
         for (;;) {
-            if (!parse_operand(false, false)) {
+            if (!accept_plain_operand() && !parse_operand(false, false)) {
                 good = false;
                 break;
             }

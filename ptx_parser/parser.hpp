@@ -13,6 +13,7 @@
 
 #include "form_table.hpp"
 #include "name_table.hpp"
+#include "scan.hpp"
 #include "sink.hpp"
 
 namespace flipflop::ptx::detail {
@@ -59,23 +60,11 @@ public:
 
 private:
     // --- cursor (parse.cpp; the blanks inline below) ---
-    void skip_blanks() {
-        for (;;) {
-            const char c = *p_;
-            if (c == ' ' || c == '\t') {
-                ++p_;
-            } else if (c == '\n') {
-                ++p_;
-                ++line_;
-            } else if (c == '/' && (p_[1] == '/' || p_[1] == '*')) {
-                skip_comment();
-            } else if (c == '\r' || c == '\v' || c == '\f' || c == '\x1a') {  // 0x1a: end of file of DOS editors
-                ++p_;
-            } else {
-                return;
-            }
-        }
+    void skip_blanks() {   // one blank or none, mostly
+        if (*p_ == ' ') ++p_;
+        if (static_cast<unsigned char>(*p_) <= ' ' || *p_ == '/') skip_more_blanks();
     }
+    void skip_more_blanks();
     void skip_comment();
     bool skip_line_marker();
     [[nodiscard]] bool at_end() const { return p_ >= end_; }
@@ -180,10 +169,33 @@ private:
     bool parse_negated();
     bool parse_constant_operand();
     bool special_operand(const Name& name, Operand& operand);
-    std::uint8_t read_selector();
+    void read_selector(Operand& operand, unsigned elements);
     void push(const Operand& operand, Type type) {
         operands_.push_back(operand);
         types_.push_back(type);
+    }
+    /// A parameterised register with nothing behind its number, the usual operand: its range, and the cursor behind it.
+    /// Nothing for all else, which resolve_local() finds by its Name.
+    [[nodiscard]] const Entry* accept_plain_register(RegId& reg) {
+        if (limit_ - p_ < 16) return nullptr;
+        const PlainName name = plain_name(p_);
+        if (name.prefix_length == 0) return nullptr;
+        const Entry* const range = ranges_.find(p_, name.prefix_length, hash_of_word(name.prefix, name.prefix_length));
+        if (range == nullptr || range->has_singles || range->vector > 1 || name.number >= range->count) return nullptr;
+        p_ += name.length;
+        reg = static_cast<RegId>(range->value + name.number);
+        return range;
+    }
+    /// The same as an operand; false, and nothing is changed, when there is none.
+    bool accept_plain_operand() {
+        RegId reg = RegId::none;
+        const Entry* const range = is_start(*p_) ? accept_plain_register(reg) : nullptr;
+        if (range == nullptr) return false;
+        Operand operand;
+        operand.kind = OperandKind::reg;
+        operand.index = static_cast<std::uint32_t>(reg);
+        push(operand, range->type);
+        return true;
     }
     [[nodiscard]] const Entry* resolve_local(const Name& name, RegId& reg);
     [[nodiscard]] Entry* resolve_global(const Name& name) { return globals_.find(name.at, name.length, hash(name.text())); }
@@ -209,6 +221,19 @@ private:
     // --- ends and checks ---
     void resolve_labels();
     void check_operands(const Instruction& instruction, FormDetail& detail);
+    /// Registers and integers alone, of types that fit: what check_operands() has nothing to say of.
+    [[nodiscard]] bool operands_are_plain(const FormDetail& detail) const {
+        const std::size_t count = operands_.size();
+        if (count < detail.least || count > detail.checked || detail.needs_check) return false;
+        for (std::size_t i = 0; i < count; ++i) {
+            const Operand& operand = operands_[i];
+            if (operand.negated || operand.paired) return false;
+            if (operand.kind == OperandKind::reg ? (detail.plain[i] >> static_cast<unsigned>(types_[i]) & 1) == 0
+                                                 : operand.kind != OperandKind::immediate || i == 0 || detail.constants[i] == FormDetail::Constants::floats)
+                return false;
+        }
+        return true;
+    }
     void check_operand(const Form& form, const FormDetail& detail, std::size_t index, const Operand& operand, Type type, Position at);
     void check_vector(const Form& form, const Operand& operand, std::uint64_t allowed, Position at);
     void check_form(std::uint32_t form, Position at);

@@ -43,7 +43,7 @@ private:
     void operand(const Function& function, const Form& form, const Operand& operand);
     void group(const Function& function, const Form& form, const Operand& operand, char open, char close);
     void special(const Operand& operand);
-    void selector(std::uint8_t selector);
+    void selector(const Operand& o);
     void offset(std::int64_t value);
     void label_table(const Function& function, const Symbol& symbol);
     void locations_up_to(std::uint32_t last);
@@ -120,7 +120,7 @@ void Printer::header() {
         for (std::string_view option : m_.target_options) add(", {}", option);
         add("\n");
     }
-    add(".address_size {}\n", m_.address_size);
+    if (m_.version_major * 10 + m_.version_minor >= 23) add(".address_size {}\n", m_.address_size);   // older PTX has none
     for (const SourceFile& file : m_.files) {
         add(".file {} \"{}\"", file.number, file.path);
         if (file.modified) add(", {}", *file.modified);
@@ -410,9 +410,10 @@ void Printer::group(const Function& f, const Form& form, const Operand& o, char 
     add("{}", close);
 }
 
-void Printer::selector(std::uint8_t s) {
+void Printer::selector(const Operand& o) {
     constexpr std::string_view words[] = {"", ".x", ".y", ".z", ".w", ".b0", ".b1", ".b2", ".b3", ".h0", ".h1"};
-    if (s < std::size(words)) add("{}", words[s]);
+    if (o.selector < std::size(words)) add("{}", words[o.selector]);
+    else if (o.selector == 11 || o.selector == 12) add(".{}{}", o.selector == 11 ? 'h' : 'b', fmt::format("{:x}", o.value).substr(1));
 }
 
 void Printer::offset(std::int64_t value) {
@@ -435,7 +436,7 @@ void Printer::operand(const Function& f, const Form& form, const Operand& o) {
         case OperandKind::none: break;
         case OperandKind::reg:
             register_name(f, o.index);
-            selector(o.selector);
+            selector(o);
             break;
         case OperandKind::special: special(o); break;
         case OperandKind::immediate: add("{}", o.value); break;
@@ -449,7 +450,7 @@ void Printer::operand(const Function& f, const Form& form, const Operand& o) {
         case OperandKind::address_reg:
             add("[");
             register_name(f, o.index);
-            selector(o.selector);
+            selector(o);
             offset(o.value);
             add("]");
             break;

@@ -115,7 +115,7 @@ enum class OperandKind : std::uint8_t {
 struct Operand {
     OperandKind kind{OperandKind::none};
     bool negated{};            ///< !p, or -reg where PTX allows it
-    std::uint8_t selector{};   ///< 0 none; 1-4 .x .y .z .w; 5-8 .b0-.b3; 9-10 .h0 .h1 (video instructions)
+    std::uint8_t selector{};   ///< 0 none; 1-4 .x .y .z .w; 5-8 .b0-.b3; 9-10 .h0 .h1 (video); 11, 12: .h, .b and digits: value is 1, then these, in hex
     bool paired{};             ///< the first of p|q: the next operand is the second result
     std::uint32_t index{};
     std::int64_t value{};

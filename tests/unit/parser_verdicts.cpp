@@ -139,6 +139,24 @@ constexpr Row kRows[] = {
     {"FF0403", "atom.global.add.u32 %r1, [%r2], %r3;"},
     {"FF0403", "mov.u32 %r1, a;", ".global .b32 a;"},
     {"", "ld.shared.u32 %r1, [%r2]; ld.const.u32 %r1, [%r2]; ld.local.u32 %r1, [%r2]; atom.shared.add.u32 %r1, [%r2], %r3;"},
+    {"", "mov.pred %p1, %is_explicit_cluster;"},
+    // Selectors: of bytes and halves, one or several; elements are those of vectors.
+    {"", "vadd.s32.u32.s32.sat %r1, %r2.b0, %r3.h1, %r4;"},
+    {"", "vadd2.s32.s32.s32 %r1.h10, %r2.h32, %r3.h10, %r4; vavrg4.u32.u32.u32 %r1.b3210, %r2.b7654, %r3.b0123, %r4;"},
+    {"FF0101", "vavrg4.u32.u32.u32 %r1.b3210, %r2.b7854, %r3.b0123, %r4;"},
+    {"", ".reg .v4 .f32 v; mov.f32 v.x, %f1; mov.f32 %f1, v.w;"},
+    {"FF0101", ".reg .v4 .f32 v; mov.f32 v.x, %f1; mov.f32 %f1, v.b0;"},
+    {"FF0101", "mov.b32 %r1, %r2.x;"},
+    // Types of instructions that have few.
+    {"FF0413", "dp4a.u64.s32 %r1, %r2, %r3, %r4;"},
+    {"FF0413", "vadd.s64.u32.s32 %rd1, %r2, %r3, %r4;"},
+    {"FF0413", "mbarrier.init.shared.b32 [b], 1;", ".shared .align 8 .b64 b;"},
+    {"FF0413", "alloca.b64 %rd1, 16;"},
+    {"FF0413", "cvta.to.global.b64 %rd1, %rd2;"},
+    {"", "mbarrier.init.shared.b64 [b], 1; dp4a.u32.s32 %r1, %r2, %r3, %r4;", ".shared .align 8 .b64 b;"},
+    // Events and barriers.
+    {"", "pmevent 15; pmevent.mask 0xff00;"},
+    {"FF0410", "pmevent 16;"},
     // Pragmas.
     {"FF0108", ".pragma \"used_bytes_mask foo\"; ld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%rd1];"},
     {"", ".pragma \"used_bytes_mask 0xff\"; ld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%rd1];"},
