@@ -120,12 +120,14 @@ std::string bind_one(const KernelFacts& kernel, const ArgumentRequest& request, 
     if (std::uint64_t{offset} + bytes > p.bytes)
         return fmt::format("bytes {} to {} lie beyond parameter {} of {} bytes", offset, offset + bytes - 1, p.name, p.bytes);
     Bytes encoded;
+    bool address_given = true;               // of the pointer that it shares an address with
     if (request.value.starts_with('@')) {
         const auto other = find_parameter(kernel, request.value.substr(1));
         if (!other) return fmt::format("there is no parameter '{}' to share an address with", request.value.substr(1));
         const ParameterFacts& o = kernel.parameters[*other];
         if (o.kind != ParameterKind::pointer || bytes != o.bytes) return fmt::format("'{}' and '{}' are not both pointers", p.name, o.name);
         const ArgumentValue& theirs = bound.values[*other];
+        address_given = p.kind != ParameterKind::pointer || theirs.given;
         encoded = theirs.bytes.empty() ? little_endian(address_of_parameter(*other, o.bytes), o.bytes) : theirs.bytes;
     } else if (request.value == "ptr") {
         if (bytes != 8 && bytes != 4) return fmt::format("parameter {} of type {} is no pointer", p.name, p.type);
@@ -146,7 +148,7 @@ std::string bind_one(const KernelFacts& kernel, const ArgumentRequest& request, 
         encoded = std::move(*result);
     }
     set_bytes(value, p.bytes, offset, encoded);
-    value.given = true;
+    value.given = request.value.starts_with('@') ? address_given : request.value != "ptr" || p.kind != ParameterKind::pointer;
     if (!request.offset && p.kind != ParameterKind::aggregate) value.known.clear();
     const std::string word = request.value == "ptr" || request.value.starts_with('@') ? shown(encoded, type, true) : request.value;
     std::string& words = bound.words[*found].value;

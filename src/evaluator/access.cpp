@@ -1,6 +1,7 @@
 // Memory operations: where each lane's address lies, what is recorded of it, and what can be read back.
 #include <bit>
 
+#include "evaluator/anchors.hpp"
 #include "evaluator/machine.hpp"
 
 namespace flipflop::eval {
@@ -127,6 +128,7 @@ void Machine::load(Activation& a, const MicroOp& op, const MemoryOp& m, const Lo
                 for (u64& x : out.lane) x = static_cast<u64>(sign_extend(x, bytes * 8)) & reg;
             }
             write_lanes(a.slots[d], out.lane.data(), out.known & mask, false, out.stride, out.axes, lanes, s_.domain, reason);
+            set_anchor(a.slots[d], out.anchor, mask, a.alive);
             continue;
         }
         alignas(64) u64 out[kLanes] = {};
@@ -161,6 +163,8 @@ void Machine::load(Activation& a, const MicroOp& op, const MemoryOp& m, const Lo
         }
         if (!known) write_unknown(a.slots[d], lanes, reason);
         else write_lanes(a.slots[d], out, known, uniform, {}, 0, lanes, s_.domain, reason);
+        const bool parameter = at.space == ptx::Space::param && one_place && known;
+        set_anchor(a.slots[d], parameter ? s_.memory.anchor(at.address[static_cast<unsigned>(std::countr_zero(mask))] + static_cast<u64>(shift), bytes) : 0, mask, a.alive);
     }
 }
 

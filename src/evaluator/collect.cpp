@@ -1,6 +1,8 @@
 // Sums over boxes: what each access, loop and counter adds up to.
 #include "evaluator/collect.hpp"
 
+#include "evaluator/anchors.hpp"
+
 #include <bit>
 #include <cmath>
 #include <numeric>
@@ -8,10 +10,8 @@
 namespace flipflop::eval {
 namespace {
 
-using AxisList = std::vector<std::pair<i64, i64>>;   // (stride, extent)
-
 /// How the address modulo 128 is spread over the axes that move it by something else than multiples of 128.
-std::vector<std::pair<unsigned, double>> residues_of(const AxisList& axes) {
+std::vector<std::pair<unsigned, double>> residues_of(const AxisRepeats& axes) {
     struct { std::array<double, 128> share{}; } r;
     r.share[0] = 1;
     for (const auto& [stride, extent] : axes) {
@@ -46,12 +46,10 @@ bool ends(const FunctionProgram& f, const BlockProgram& from) {
 }  // namespace
 
 /// Does a lane's address fail to be a multiple of what it moves (PTX ISA 6.4.1)? Axes only add whole strides.
-bool Collector::unaligned(const AccessRecord& r, const std::vector<std::pair<i64, i64>>& axes) const {
+bool Collector::unaligned(const AccessRecord& r, const AxisRepeats& axes) const {
     const MemoryOp& m = p_.memory[r.memory];
     if (m.bytes < 2 || (m.bytes & (m.bytes - 1))) return false;
-    const Shape& shape = s_.shapes.shape(r.shape);
-    u64 low = r.base;
-    for (u32 left = shape.mask; left; left &= left - 1) low |= r.base + static_cast<u64>(shape.offset[static_cast<unsigned>(std::countr_zero(left))]);
+    u64 low = r.base | s_.shapes.facts(r.shape).offset_bits;      // the first active lane lies at the base itself
     for (const auto& [stride, n] : axes) low |= static_cast<u64>(stride);
     return (low & (m.bytes - 1)) != 0;
 }
@@ -108,9 +106,9 @@ void Collector::add_record(const AccessRecord& r, const BoxInfo& box, double vol
         if (sized && shared) passes = ceil_div(static_cast<double>(lanes) * m.bytes, 128);
     } else {
         const ShapeFacts& f = s_.shapes.facts(r.shape);
-        AxisList axes;
+        AxisRepeats axes;
         for (unsigned k = 0; k < kAxes; ++k)
-            if ((r.axes & (1u << k)) && extent[k] > 1) axes.emplace_back(r.stride[k], extent[k]);
+            if ((r.axes & (1u << k)) && extent[k] > 1) axes.push_back({r.stride[k], extent[k]});
         serial = f.serial;
         if (shared) {
             passes = f.passes[r.base & 3];
@@ -130,9 +128,9 @@ void Collector::add_record(const AccessRecord& r, const BoxInfo& box, double vol
                 dynamic_touched_ = std::max(dynamic_touched_.value_or(0), top - p_.map.dynamic_shared);
         } else if (device || local) {
             const auto low = static_cast<unsigned>(r.base & 127);
-            AxisList moving;
+            AxisRepeats moving;
             for (const auto& [stride, n] : axes)
-                if (stride & 127) moving.emplace_back(stride & 127, n);
+                if (stride & 127) moving.push_back({stride & 127, n});
             if (moving.empty()) {
                 sectors = s_.shapes.sectors(r.shape, low);
                 lines = s_.shapes.lines(r.shape, low);
@@ -210,6 +208,8 @@ void Collector::add(const BoxInfo& box) {
         sum.most = std::max(sum.most, e.most);
     }
     KeptBox kept{box, {}};
+    const auto on_device = [](const AccessRecord& r) { return r.shape != kNone && (r.space == ptx::Space::global || r.space == ptx::Space::generic); };
+    kept.records.reserve(static_cast<std::size_t>(std::count_if(s_.trace.records.begin(), s_.trace.records.end(), on_device)));
     for (unsigned k = 0; k < kBlockAxes; ++k) kept.box.extent[k] = static_cast<u64>(s_.domain.extent[k]);
     for (const AccessRecord& r : s_.trace.records) add_record(r, box, volume, kept);
     if (!kept.records.empty()) kept_.push_back(std::move(kept));
@@ -233,13 +233,15 @@ std::uint8_t Collector::loop_doubt_of(u32 function, u32 instruction) const {
 std::string Collector::reason_text(u32 reason) const {
     if (reason & 0x80000000u) return "%" + std::string(ptx::to_string(static_cast<ptx::Special>(reason & 0xffff))) + ", which the hardware decides";
     if (reason == 0) return "a register that was never written";
-    u32 number = reason - 1;
+    const bool distance = by_distance(reason);
+    u32 number = (reason & ~kDistanceReason) - 1;
     for (const FunctionProgram& f : p_.functions) {
         const auto& code = f.code->ir.function->instructions;
         if (number < f.first_instruction || number - f.first_instruction >= code.size()) continue;
         const ptx::Instruction& i = code[number - f.first_instruction];
         const ptx::Form& form = p_.module->form(i);
         const std::string where = " (PTX line " + std::to_string(i.line) + ")";
+        if (distance) return "the distance of two pointers" + where;
         if (form.opcode == ptx::Opcode::ld && form.space == ptx::Space::param) return "a parameter whose value is not given" + where;
         if (form.reads_memory) return "data loaded by " + std::string(form.text) + where;
         if (form.opcode == ptx::Opcode::call) return "what a called function returns" + where;
@@ -301,6 +303,11 @@ bool Collector::counted(std::size_t loop) const {
     return false;
 }
 
+std::string Collector::exit_words(std::size_t loop) const {
+    const u32 reason = s_.loop_reason[loop];
+    return by_distance(reason) ? "bounded by the distance of two pointers, whose addresses are not given" : "its exit depends on data";
+}
+
 void Collector::loop_facts(LaunchFacts& facts) const {
     facts.loops.resize(loops_.size());
     for (std::size_t k = 0; k < loops_.size(); ++k) {
@@ -308,8 +315,8 @@ void Collector::loop_facts(LaunchFacts& facts) const {
         f.basis = sampled_ || truncated_ ? CountBasis::sampled : CountBasis::exact;
         switch (s_.loop_doubt[k]) {
         case 1: f.basis = CountBasis::wait; f.why = "it waits for another thread: one pass is counted"; break;
-        case 2: f.basis = CountBasis::assumed; f.why = "its exit depends on data: an assumed trip count is used"; break;
-        case 3: f.basis = CountBasis::unknown; f.why = "its exit depends on data"; break;
+        case 2: f.basis = CountBasis::assumed; f.why = exit_words(k) + ": an assumed trip count is used"; break;
+        case 3: f.basis = CountBasis::unknown; f.why = exit_words(k); break;
         case 4: f.basis = CountBasis::unknown; f.why = "it was cut at the work limit"; break;
         case 5: f.basis = CountBasis::unknown; f.why = "nothing in it ends it"; break;
         default: break;
@@ -317,7 +324,7 @@ void Collector::loop_facts(LaunchFacts& facts) const {
         if (loops_[k].entries <= 0) continue;
         if (s_.loop_doubt[k] >= 3) {
             // Passes that stand for what is not known are no trip counts; a counted exit is a bound.
-            if (s_.loop_doubt[k] == 3 && counted(k)) f.trip_max = loops_[k].most;
+            if (s_.loop_doubt[k] == 3 && counted(k) && s_.loop_reason[k] == 0) f.trip_max = loops_[k].most;
             continue;
         }
         f.trip_mean = loops_[k].trips / loops_[k].entries;
@@ -425,12 +432,13 @@ bool Collector::unknowns(LaunchFacts& facts) const {
                 calls_skipped = true;
             }
             facts.divergent_branches += s_.divergent[f.first_instruction + i] != 0;
-            if (!s_.undecided[f.first_instruction + i]) continue;
+            const u32 undecided = s_.undecided[f.first_instruction + i];
+            if (!undecided) continue;
             const BlockProgram& from = f.blocks[static_cast<u32>(f.code->ir.block_of[i])];
             // What ends a loop that waits, or whose trips are assumed, is said of the loop: it goes one way a pass, not both.
             if (from.loop != kNone && s_.loop_doubt[f.loops[from.loop].facts] != 0 && ends(f, from)) continue;
             ++facts.unknown_branches;
-            add("branch at PTX line " + std::to_string(code[i].line) + ": depends on data");
+            add("branch at PTX line " + std::to_string(code[i].line) + (undecided == 2 ? ": depends on the distance of two pointers, whose addresses are not given" : ": depends on data"));
         }
     }
     return calls_skipped;

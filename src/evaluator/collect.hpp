@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "evaluator/fold.hpp"
 #include "evaluator/footprint.hpp"
 #include "evaluator/machine.hpp"
 
@@ -12,7 +13,7 @@ namespace flipflop::eval {
 /// Part of the grid that was not enumerated but stands for `weight` times itself.
 struct BoxInfo {
     std::array<u64, 3> low{}, extent{1, 1, 1};   ///< blocks
-    double weight{1};                            ///< 1 unless sampled
+    double weight{1};                            ///< 1 unless sampled, or where the grid repeats itself
     bool sampled{};
 };
 
@@ -21,7 +22,7 @@ struct BoxInfo {
 
 class Collector {
 public:
-    Collector(Session& session) : s_(session), p_(session.program) {
+    Collector(Session& session, const Folding& folding) : s_(session), p_(session.program), folding_(folding) {
         accesses_.resize(p_.code->facts.accesses.size());
         loops_.resize(p_.code->facts.loops.size());
     }
@@ -61,11 +62,12 @@ private:
     };
 
     void add_record(const AccessRecord& r, const BoxInfo& box, double volume, KeptBox& kept);
-    [[nodiscard]] bool unaligned(const AccessRecord& r, const std::vector<std::pair<i64, i64>>& axes) const;
+    [[nodiscard]] bool unaligned(const AccessRecord& r, const AxisRepeats& axes) const;
     void classify(Access& a, const AccessRecord& r, double times, double sectors);
     void phases(LaunchFacts& facts) const;
     void access_facts(LaunchFacts& facts) const;
     [[nodiscard]] bool counted(std::size_t loop) const;
+    [[nodiscard]] std::string exit_words(std::size_t loop) const;
     void loop_facts(LaunchFacts& facts) const;
     struct WorkingBlock { std::array<u64, 3> block{}; double share{1}; };
     [[nodiscard]] WorkingBlock working_block() const;
@@ -87,13 +89,14 @@ private:
 
     Session& s_;
     const Program& p_;
+    Folding folding_;                                ///< boxes stand for blocks of the first period
     std::vector<Access> accesses_;
     std::vector<LoopEvent> loops_;
     std::unordered_map<u32, Page::Count> counts_;    ///< by phase * units + unit; read through sorted keys only
     std::unordered_map<u32, PhaseSums> phase_sums_;
     std::vector<KeptBox> kept_;
     /// Shares of the address modulo 128, by the axes that move it.
-    std::vector<std::pair<std::vector<std::pair<i64, i64>>, std::vector<std::pair<unsigned, double>>>> residues_;
+    std::vector<std::pair<AxisRepeats, std::vector<std::pair<unsigned, double>>>> residues_;
     /// By the units with a duty that a warp ran: how many warps, and counts by unit.
     struct Role { double warps{}; std::map<u32, double> counts; };
     std::map<std::vector<u32>, Role> roles_;

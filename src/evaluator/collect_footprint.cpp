@@ -1,6 +1,5 @@
 // Footprints: the bytes of the grid, of one interior block, of its neighbours.
 #include <algorithm>
-#include <map>
 
 #include "evaluator/collect.hpp"
 
@@ -27,9 +26,10 @@ std::array<u64, 3> interior_block(const Dim3& grid) {
 Collector::WorkingBlock Collector::working_block() const {
     const Dim3& grid = s_.launch.grid;
     WorkingBlock working{interior_block(grid), 1};
-    const auto does_it = [&](const KeptBox& box) { return !box.records.empty() && covers(box.box, working.block); };
+    const auto does_it = [&](const KeptBox& box) { return !box.records.empty() && covers(box.box, folding_.folded(working.block)); };
     if (sampled_ || std::any_of(kept_.begin(), kept_.end(), does_it)) return working;
-    std::array<u64, 3> low{grid.x, grid.y, grid.z}, high{};
+    const std::array<u64, 3> whole{std::min<u64>(grid.x, folding_.period[0]), std::min<u64>(grid.y, folding_.period[1]), std::min<u64>(grid.z, folding_.period[2])};
+    std::array<u64, 3> low = whole, high{};
     for (const KeptBox& box : kept_) {
         if (box.records.empty()) continue;
         for (unsigned k = 0; k < 3; ++k) {
@@ -43,11 +43,12 @@ Collector::WorkingBlock Collector::working_block() const {
         working.block[k] = low[k] + (extent < 2 ? 0 : std::min(extent / 2, extent - 2));
         working.share *= static_cast<double>(extent);
     }
-    working.share /= static_cast<double>(grid.x) * grid.y * grid.z;
+    for (const u64 extent : whole) working.share /= static_cast<double>(extent);
     return working;
 }
 
 ByteSet Collector::block_set(std::array<u64, 3> block, bool reads) const {
+    block = folding_.folded(block);
     ByteSet set(1u << 12);
     for (const KeptBox& box : kept_) {
         if (!covers(box.box, block)) continue;
@@ -55,12 +56,12 @@ ByteSet Collector::block_set(std::array<u64, 3> block, bool reads) const {
             const MemoryOp& m = p_.memory[r.memory];
             if (!(reads ? m.reads : m.writes)) continue;
             u64 base = r.base;
-            std::vector<Repeat> axes;
+            AxisRepeats axes;
             for (unsigned k = 0; k < kAxes; ++k) {
                 if (k < kBlockAxes) base += static_cast<u64>(r.stride[k]) * (block[k] - box.box.low[k]);
                 else axes.push_back({r.stride[k], r.extent[k]});
             }
-            set.add(s_.shapes.facts(r.shape), base, std::move(axes));
+            set.add(s_.shapes.facts(r.shape), base, axes);
         }
     }
     return set.sectors();
@@ -69,36 +70,50 @@ ByteSet Collector::block_set(std::array<u64, 3> block, bool reads) const {
 /// Sectors of each executed instruction over the warps of a block, summed: what L1 would have to bring in if nothing of
 /// one instruction were still there for the next.
 std::optional<double> Collector::instruction_sectors(std::array<u64, 3> block) const {
-    struct Group { const Kept* only{}; ByteSet set{1u << 12}; double times{1}; u64 base{}; bool single{true}; };
-    std::map<std::pair<u32, u32>, Group> groups;
+    struct Piece { const Kept* record{}; u64 base{}; AxisRepeats axes; };
+    block = folding_.folded(block);
+    std::vector<Piece> pieces;
+    double sum = 0;
     for (const KeptBox& box : kept_) {
         if (!covers(box.box, block)) continue;
+        pieces.reserve(pieces.size() + box.records.size());
         for (const Kept& r : box.records) {
             if (!p_.memory[r.memory].reads) continue;
-            Group& g = groups[{r.memory, r.occurrence}];
-            u64 base = r.base;
-            std::vector<Repeat> axes;
-            double times = 1;
-            for (unsigned k = 0; k < kAxes; ++k) {
-                if (k < kBlockAxes) base += static_cast<u64>(r.stride[k]) * (block[k] - box.box.low[k]);
-                else if (k < kFirstLoopAxis) axes.push_back({r.stride[k], r.extent[k]});
-                else times *= static_cast<double>(r.extent[k]);
+            Piece& piece = pieces.emplace_back(Piece{&r, r.base, {}});
+            for (unsigned k = 0; k < kFirstLoopAxis; ++k) {
+                if (k < kBlockAxes) piece.base += static_cast<u64>(r.stride[k]) * (block[k] - box.box.low[k]);
+                else if (r.stride[k] != 0 && r.extent[k] > 1) piece.axes.push_back({r.stride[k], r.extent[k]});
             }
-            g.times = std::max(g.times, times);
-            std::erase_if(axes, [](const Repeat& a) { return a.stride == 0 || a.count <= 1; });
-            if (g.only == nullptr && g.single && axes.empty()) { g.only = &r; g.base = base; continue; }
-            if (g.only) g.set.add(s_.shapes.facts(g.only->shape), g.base, {});
-            g.only = nullptr;
-            g.single = false;
-            g.set.add(s_.shapes.facts(r.shape), base, std::move(axes));
         }
     }
-    double sum = 0;
-    for (const auto& [key, g] : groups) {
-        if (g.only) { sum += s_.shapes.sectors(g.only->shape, static_cast<unsigned>(g.base & 127)) * g.times; continue; }
-        const auto bytes = g.set.sectors().size();
+    const auto key = [](const Piece& p) { return std::pair{p.record->memory, p.record->occurrence}; };
+    const auto before = [&](const Piece& x, const Piece& y) { return key(x) < key(y); };
+    if (!std::is_sorted(pieces.begin(), pieces.end(), before)) std::stable_sort(pieces.begin(), pieces.end(), before);
+    // Unrolled code asks the same of one shape again and again: only where it lies within a line matters.
+    const Piece* last = nullptr;
+    double last_sectors = 0;
+    for (std::size_t from = 0, to = 0; from < pieces.size(); from = to) {
+        double times = 1;
+        for (to = from; to < pieces.size() && key(pieces[to]) == key(pieces[from]); ++to) {
+            double loops = 1;
+            for (unsigned k = kFirstLoopAxis; k < kAxes; ++k) loops *= static_cast<double>(pieces[to].record->extent[k]);
+            times = std::max(times, loops);
+        }
+        const Piece& first = pieces[from];
+        const auto residue = static_cast<unsigned>(first.base & 127);
+        const bool alone = to == from + 1;
+        if (alone && first.axes.empty()) { sum += s_.shapes.sectors(first.record->shape, residue) * times; continue; }
+        if (alone && last && last->record->shape == first.record->shape && (last->base & 127) == residue && last->axes == first.axes) {
+            sum += last_sectors * times;
+            continue;
+        }
+        ByteSet set(1u << 12);
+        for (std::size_t k = from; k < to; ++k) set.add(s_.shapes.facts(pieces[k].record->shape), pieces[k].base, pieces[k].axes);
+        const auto bytes = set.sectors().size();
         if (!bytes) return std::nullopt;
-        sum += static_cast<double>(*bytes) / 32 * g.times;
+        const double sectors = static_cast<double>(*bytes) / 32;
+        if (alone) { last = &first; last_sectors = sectors; }
+        sum += sectors * times;
     }
     return sum;
 }
@@ -136,9 +151,9 @@ void Collector::footprint(LaunchFacts& facts) const {
             for (const Kept& r : box.records) {
                 const MemoryOp& m = p_.memory[r.memory];
                 if (!(side ? m.reads : m.writes)) continue;
-                std::vector<Repeat> axes;
+                AxisRepeats axes;
                 for (unsigned k = 0; k < kAxes; ++k) axes.push_back({r.stride[k], r.extent[k]});
-                set.add(s_.shapes.facts(r.shape), r.base, std::move(axes));
+                set.add(s_.shapes.facts(r.shape), r.base, axes);
             }
         const auto bytes = set.size();
         const auto sectors = set.sectors().size();

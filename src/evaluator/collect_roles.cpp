@@ -6,7 +6,8 @@ namespace flipflop::eval {
 void Collector::add_warps(const Page& page, const BoxInfo& box) {
     if (box.sampled && box.weight > 0) return;
     const Dim3& grid = s_.launch.grid;
-    const auto holds = [&](const std::array<u64, 3>& block) {
+    const auto holds = [&](std::array<u64, 3> block) {
+        block = folding_.folded(block);
         for (unsigned k = 0; k < kBlockAxes; ++k)
             if (block[k] < box.low[k] || block[k] - box.low[k] >= static_cast<u64>(s_.domain.extent[k])) return false;
         return true;

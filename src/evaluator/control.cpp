@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 
+#include "evaluator/anchors.hpp"
 #include "evaluator/machine.hpp"
 #include "passes/source_lines.hpp"
 
@@ -206,7 +207,8 @@ void Machine::undecided(Activation& a, const MicroOp& op, const Decision& d, u32
     const FunctionProgram& f = fn(a);
     const u32 block = a.block;
     const BlockProgram& from = f.blocks[block];
-    s_.undecided[f.first_instruction + op.instruction] = 1;
+    const u32 reason = op.guard == kNone ? 0 : a.slots[op.guard].reason;
+    s_.undecided[f.first_instruction + op.instruction] = by_distance(reason) ? 2 : 1;
     // Which loops does which way leave?
     const auto leaves = [&](u32 to, u32 l) {
         return to == kNone || f.blocks[to].order < f.loops[l].order_begin || f.blocks[to].order >= f.loops[l].order_end;
@@ -231,10 +233,12 @@ void Machine::undecided(Activation& a, const MicroOp& op, const Decision& d, u32
         } else if (policy || !relies_on_another_exit(loop, state, block)) {
             // Nothing says how often it runs: the policy's number of times, else once.
             mark = std::max<std::uint8_t>(mark, policy ? 2 : 3);
+            s_.loop_reason[loop.facts] = reason ? reason : reason_of(a, op);
             if (policy && policy->max) s_.loop_most[loop.facts] = *policy->max;
             state.doubtful = true;
             const u64 wanted = policy ? static_cast<u64>(std::max(1.0, std::round(policy->mean))) : 1;
-            const u64 done = state.trips[static_cast<unsigned>(std::countr_zero(d.maybe))];
+            // At a header that only tests, the pass that begins has not been made yet.
+            const u64 done = state.trips[static_cast<unsigned>(std::countr_zero(d.maybe))] - (loop.tests_at_top && block == loop.header ? 1 : 0);
             const bool again = done < wanted;
             if (again && state.open) {
                 const i64 more = static_cast<i64>((wanted - done) / std::max(1u, state.period));

@@ -44,18 +44,18 @@ Evaluator& Evaluator::operator=(Evaluator&&) noexcept = default;
 
 namespace {
 
-using Box = GridBox;
+struct Box : GridBox {
+    double weight{1};                        ///< how many blocks like each of its own there are
+};
 
 class Partition {
 public:
-    Partition(Session& session, Collector& collector, const EvaluatorOptions& options)
-        : s_(session), collector_(collector), options_(options), groups_(group_warps(session.launch.block, session.cooperative)) {}
+    Partition(Session& session, Collector& collector, const EvaluatorOptions& options, const Folding& folding)
+        : s_(session), collector_(collector), options_(options), folding_(folding), groups_(group_warps(session.launch.block, session.cooperative)) {}
 
     void run() {
         const Dim3& grid = s_.launch.grid;
-        const auto whole = [&](u32 group, std::array<u32, kWarpAxes> warps) {
-            boxes_.push_back({{}, {grid.x, grid.y, grid.z, warps[0], warps[1]}, group});
-        };
+        const auto whole = [&](u32 group, std::array<u32, kWarpAxes> warps) { first_boxes(group, {grid.x, grid.y, grid.z, warps[0], warps[1]}); };
         if (s_.cooperative) whole(0, {1, 1});
         else
             for (u32 g = static_cast<u32>(groups_.size()); g-- > 0;) whole(g, groups_[g].count);
@@ -68,12 +68,37 @@ public:
             if (s_.steps > step_limit || count > box_limit) return sample();
             const Box box = boxes_.back();
             boxes_.pop_back();
-            evaluate(box, false, 1);
-            cut_settled(box, s_.domain, boxes_);
+            evaluate(box, false, box.weight);
+            rests_.clear();
+            cut_settled(box, s_.domain, rests_);
+            for (const GridBox& rest : rests_) boxes_.push_back({rest, box.weight});
         }
     }
 
 private:
+    /// The grid as one box, or where it repeats itself as the blocks of its first period, each as often as it comes round.
+    void first_boxes(u32 group, const std::array<u64, kFirstLoopAxis>& extent) {
+        std::vector<Box> all{{{{}, extent, group}, 1}};
+        for (unsigned k = 0; k < kBlockAxes; ++k) {
+            const u64 period = folding_.period[k];
+            if (period >= extent[k]) continue;
+            std::vector<Box> next;
+            for (const Box& box : all) {
+                const u64 times = extent[k] / period, rest = extent[k] % period;
+                Box more = box, less = box;
+                more.extent[k] = rest;
+                more.weight *= static_cast<double>(times + 1);
+                less.low[k] = rest;
+                less.extent[k] = period - rest;
+                less.weight *= static_cast<double>(times);
+                if (rest) next.push_back(more);
+                next.push_back(less);
+            }
+            all = std::move(next);
+        }
+        boxes_.insert(boxes_.end(), all.rbegin(), all.rend());
+    }
+
     void evaluate(const Box& box, bool point, double weight, bool keep = true) {
         ++s_.runs;
         const u64 before = s_.steps;
@@ -138,7 +163,7 @@ private:
     /// Points spread evenly over what is left, in a fixed order: as many as another budget pays for.
     void sample() {
         double total = 0;
-        for (const Box& b : boxes_) total += b.volume();
+        for (const Box& b : boxes_) total += b.volume() * b.weight;
         collector_.mark_sampled();
         grant(1);
         const u64 before = s_.steps;
@@ -165,9 +190,10 @@ private:
         const double want = share * total;
         double before = 0;
         std::size_t at = 0;
-        while (at + 1 < boxes_.size() && before + boxes_[at].volume() <= want) before += boxes_[at++].volume();
+        const auto size = [&](std::size_t k) { return boxes_[k].volume() * boxes_[k].weight; };
+        while (at + 1 < boxes_.size() && before + size(at) <= want) before += size(at++);
         const Box& box = boxes_[at];
-        u64 index = static_cast<u64>(std::max(0.0, want - before));
+        u64 index = static_cast<u64>(std::max(0.0, want - before) / box.weight);
         const auto turn = static_cast<u64>(share * 672);
         Box one = box;
         for (unsigned a = 0; a < kFirstLoopAxis; ++a) {
@@ -185,7 +211,10 @@ private:
         for (unsigned axis = 0; axis <= kBlockAxes; ++axis) {
             if (axis > 0 && extent[axis - 1] < 2) continue;
             Box one;
-            for (unsigned k = 0; k < kBlockAxes; ++k) one.low[k] = middle[k] + (axis == k + 1 ? 1 : 0);
+            std::array<u64, kBlockAxes> block = middle;
+            if (axis > 0) ++block[axis - 1];
+            block = folding_.folded(block);
+            std::copy(block.begin(), block.end(), one.low.begin());
             one.extent.fill(1);
             for (u32 g = 0; g < (s_.cooperative ? 1 : groups_.size()); ++g) {
                 const std::array<u32, kWarpAxes> count = s_.cooperative ? std::array<u32, kWarpAxes>{1, 1} : groups_[g].count;
@@ -203,8 +232,10 @@ private:
     Session& s_;
     Collector& collector_;
     const EvaluatorOptions& options_;
+    const Folding& folding_;
     std::vector<WarpGroup> groups_;
     std::vector<Box> boxes_;
+    std::vector<GridBox> rests_;
     std::vector<std::unique_ptr<Machine>> machines_;
     std::vector<Page> warps_;                ///< by warp, where the warps of a block run together
     Page block_;                             ///< ... and what they did together so far
@@ -224,8 +255,9 @@ LaunchFacts Evaluator::evaluate(const Launch& launch, std::optional<std::uint64_
     session.budget = budget.value_or(prepared_->options.budget);
     session.cooperative = program.shared_is_read;
     session.summarise = !prepared_->options.one_by_one;
-    Collector collector(session);
-    Partition(session, collector, prepared_->options).run();
+    const Folding folding = prepared_->options.one_by_one ? Folding{} : folding_of(program, launch);
+    Collector collector(session, folding);
+    Partition(session, collector, prepared_->options, folding).run();
     return collector.finish();
 }
 

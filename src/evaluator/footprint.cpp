@@ -13,7 +13,7 @@ constexpr i64 kSector = 32;
 i64 floor_to(i64 v, i64 unit) { return (v >= 0 ? v / unit : -((-v + unit - 1) / unit)) * unit; }
 
 void sort_unique(std::vector<Lattice>& v) {
-    std::sort(v.begin(), v.end());
+    if (!std::is_sorted(v.begin(), v.end())) std::sort(v.begin(), v.end());    // unrolled code comes in order
     v.erase(std::unique(v.begin(), v.end()), v.end());
 }
 
@@ -54,7 +54,7 @@ struct Counter {
     std::size_t work{};
     static constexpr std::size_t kWork = 200'000;
 
-    std::optional<u64> plain(const std::vector<Lattice>& items) {
+    std::optional<u64> plain(std::span<const Lattice> items) {
         std::vector<std::pair<i64, i64>> v;
         v.reserve(items.size());
         for (const Lattice& i : items) v.emplace_back(i.base, i.base + i.width);
@@ -62,7 +62,7 @@ struct Counter {
         return merged_length(v);
     }
 
-    std::optional<u64> spelled_out(const std::vector<Lattice>& items) {
+    std::optional<u64> spelled_out(std::span<const Lattice> items) {
         std::vector<std::pair<i64, i64>> v;
         for (const Lattice& item : items) {
             u64 pieces = 1;
@@ -81,7 +81,7 @@ struct Counter {
     }
 
     /// Items of one cluster of overlapping ranges.
-    std::optional<u64> cluster(const std::vector<Lattice>& items) {
+    std::optional<u64> cluster(std::span<const Lattice> items) {
         if (items.size() == 1) return items[0].size();
         if (++work > kWork) return std::nullopt;
         i64 step = 0, origin = INT64_MAX;
@@ -143,13 +143,13 @@ struct Counter {
     }
 
     /// `items` sorted by base.
-    std::optional<u64> count(const std::vector<Lattice>& items) {
+    std::optional<u64> count(std::span<const Lattice> items) {
         u64 total = 0;
         for (std::size_t from = 0; from < items.size();) {
             std::size_t to = from + 1;
             i64 reach = items[from].base + items[from].span();
             while (to < items.size() && items[to].base < reach) { reach = std::max(reach, items[to].base + items[to].span()); ++to; }
-            const auto part = cluster({items.begin() + static_cast<std::ptrdiff_t>(from), items.begin() + static_cast<std::ptrdiff_t>(to)});
+            const auto part = cluster(items.subspan(from, to - from));
             if (!part) return std::nullopt;
             total += *part;
             from = to;
@@ -157,6 +157,9 @@ struct Counter {
         return total;
     }
 };
+
+/// Axes ascend: what goes on along one begins at most one such step behind the end.
+i64 last_stride(const Lattice& item) { return item.axes.empty() ? 0 : item.axes.back().stride; }
 
 /// Can b join a? Same pieces side by side, or the same lattice going on along one axis.
 bool join(Lattice& a, const Lattice& b) {
@@ -197,14 +200,17 @@ bool join(Lattice& a, const Lattice& b) {
 
 }  // namespace
 
-void ByteSet::add(const ShapeFacts& shape, u64 base, std::vector<Repeat> axes) {
+void ByteSet::add(const ShapeFacts& shape, u64 base, AxisRepeats given) {
     if (given_up_ || shape.intervals.empty()) return;
     i64 start = static_cast<i64>(base);
-    std::erase_if(axes, [](const Repeat& a) { return a.stride == 0 || a.count <= 1; });
-    for (Repeat& a : axes) {
-        if (a.stride > 0) continue;
-        start += a.stride * (a.count - 1);
-        a.stride = -a.stride;
+    AxisRepeats axes;
+    for (Repeat a : given) {
+        if (a.stride == 0 || a.count <= 1) continue;
+        if (a.stride < 0) {
+            start += a.stride * (a.count - 1);
+            a.stride = -a.stride;
+        }
+        axes.push_back(a);
     }
     // Equal pieces at equal distances are one more axis.
     const auto& v = shape.intervals;
@@ -213,21 +219,24 @@ void ByteSet::add(const ShapeFacts& shape, u64 base, std::vector<Repeat> axes) {
     for (std::size_t k = 1; k < v.size(); ++k) regular &= v[k].second - v[k].first == width && v[k].first - v[k - 1].first == gap;
     if (regular && v.size() > 1) axes.push_back({gap, static_cast<i64>(v.size())});
     std::sort(axes.begin(), axes.end());
-    if (regular) return add_lattice({start + v[0].first, width, {}}, axes);
-    for (const auto& [b, e] : v) add_lattice({start + b, e - b, {}}, axes);
+    const std::span<const Repeat> along(axes.begin(), axes.end());
+    if (regular) return add_lattice({start + v[0].first, width, {}}, along);
+    for (const auto& [b, e] : v) add_lattice({start + b, e - b, {}}, along);
 }
 
 void ByteSet::add(const ByteSet& other) {
+    tidied_ = false;
     given_up_ |= other.given_up_;
     items_.insert(items_.end(), other.items_.begin(), other.items_.end());
     if (items_.size() > limit_) given_up_ = true;
 }
 
-void ByteSet::add_lattice(Lattice item, const std::vector<Repeat>& axes) {
+void ByteSet::add_lattice(Lattice item, std::span<const Repeat> axes) {
+    tidied_ = false;
     for (std::size_t k = 0; k < axes.size(); ++k) {
         if (append(item, axes[k])) continue;
         if (items_.size() + static_cast<u64>(axes[k].count) > limit_) { given_up_ = true; return; }
-        const std::vector<Repeat> rest(axes.begin() + static_cast<std::ptrdiff_t>(k) + 1, axes.end());
+        const std::span<const Repeat> rest = axes.subspan(k + 1);
         for (i64 j = 0; j < axes[k].count && !given_up_; ++j) {
             Lattice copy = item;
             copy.base += axes[k].stride * j;
@@ -245,16 +254,22 @@ void ByteSet::add_lattice(Lattice item, const std::vector<Repeat>& axes) {
 
 /// Joins what can be joined: iterations run before a summary, the two sides of a cut box, the words of an unrolled loop.
 void ByteSet::tidy() const {
+    if (tidied_) return;
+    tidied_ = true;
     // Neighbours in order of address are what joins; looking far back would be quadratic.
-    constexpr std::size_t reach = 12;
+    constexpr std::size_t look_back = 12;
+    std::vector<i64> reach;                  // of each item that is kept: what begins beyond cannot go on with it
     for (std::size_t before = 0; before != items_.size();) {
         sort_unique(items_);
         before = items_.size();
-        std::vector<Lattice> out;
-        for (const Lattice& item : items_) {
+        reach.clear();
+        for (std::size_t from = 0; from < before; ++from) {
+            const Lattice& item = items_[from];
+            const i64 step = last_stride(item);
             bool joined = false;
-            for (std::size_t k = 0; k < reach && k < out.size() && !joined; ++k) {
-                Lattice& other = out[out.size() - 1 - k];
+            for (std::size_t k = reach.size(); k-- > 0 && k + look_back >= reach.size() && !joined;) {
+                Lattice& other = items_[k];
+                if (item.base > reach[k] && item.base - other.base > step) continue;
                 joined = join(other, item);
                 if (!joined) continue;
                 // Grown pieces may have closed their gaps.
@@ -262,10 +277,13 @@ void ByteSet::tidy() const {
                 bool fits = true;
                 for (const Repeat& r : other.axes) fits = fits && append(canonical, r);
                 if (fits) other = canonical;
+                reach[k] = other.base + other.span() + last_stride(other);
             }
-            if (!joined) out.push_back(item);
+            if (joined) continue;
+            reach.push_back(item.base + item.span() + step);
+            if (reach.size() - 1 != from) items_[reach.size() - 1] = item;
         }
-        items_ = std::move(out);
+        items_.resize(reach.size());
     }
 }
 
@@ -274,36 +292,51 @@ ByteSet ByteSet::sectors() const {
     out.given_up_ = given_up_;
     if (given_up_) return out;
     tidy();
-    for (const Lattice& item : items_) {
-        // Axes that do not keep to sectors are split into ones that do; a stride of at most a sector leaves none out.
-        std::vector<Lattice> parts{{item.base, item.width, {}}};
-        std::vector<Repeat> even;
-        for (const Repeat& r : item.axes) {
-            if (r.stride % kSector == 0) { even.push_back(r); continue; }
-            if (parts.size() == 1 && parts[0].axes.empty() && r.stride <= kSector) { parts[0].width += r.stride * (r.count - 1); continue; }
-            const i64 period = std::min<i64>(r.count, kSector / std::gcd(r.stride, kSector));
-            if (parts.size() * static_cast<u64>(period) + out.items_.size() > limit_) { out.given_up_ = true; return out; }
-            std::vector<Lattice> next;
-            for (const Lattice& p : parts)
-                for (i64 j = 0; j < period; ++j) {
-                    Lattice copy = p;
-                    copy.base += r.stride * j;
-                    if (copy.axes.full()) { out.given_up_ = true; return out; }
-                    copy.axes.push_back({r.stride * period, (r.count - j + period - 1) / period});
-                    next.push_back(std::move(copy));
-                }
-            parts = std::move(next);
-        }
-        for (Lattice& p : parts) {
-            const i64 from = floor_to(p.base, kSector), to = floor_to(p.base + p.width + kSector - 1, kSector);
-            std::vector<Repeat> axes(p.axes.begin(), p.axes.end());
-            axes.insert(axes.end(), even.begin(), even.end());
-            std::erase_if(axes, [](const Repeat& a) { return a.count <= 1; });
-            std::sort(axes.begin(), axes.end());
-            out.add_lattice({from, to - from, {}}, axes);
-        }
-    }
+    out.reserve(items_.size());
+    for (const Lattice& item : items_)
+        if (!out.add_sectors(item)) { out.given_up_ = true; return out; }
     return out;
+}
+
+bool ByteSet::add_sectors(const Lattice& item) {
+    const auto rounded = [](i64 base, i64 width) {
+        const i64 from = floor_to(base, kSector);
+        return Lattice{from, floor_to(base + width + kSector - 1, kSector) - from, {}};
+    };
+    // Axes that do not keep to sectors are split into ones that do; a stride of at most a sector leaves none out.
+    i64 width = item.width;
+    AxisRepeats even, odd;
+    for (const Repeat& r : item.axes) {
+        if (r.stride % kSector == 0) even.push_back(r);
+        else if (odd.empty() && r.stride <= kSector) width += r.stride * (r.count - 1);
+        else odd.push_back(r);
+    }
+    if (odd.empty()) {
+        add_lattice(rounded(item.base, width), {even.begin(), even.end()});
+        return !given_up_;
+    }
+    std::vector<Lattice> parts{{item.base, width, {}}};
+    for (const Repeat& r : odd) {
+        const i64 period = std::min<i64>(r.count, kSector / std::gcd(r.stride, kSector));
+        if (parts.size() * static_cast<u64>(period) + items_.size() > limit_) return false;
+        std::vector<Lattice> next;
+        for (const Lattice& p : parts)
+            for (i64 j = 0; j < period; ++j) {
+                Lattice copy = p;
+                copy.base += r.stride * j;
+                copy.axes.push_back({r.stride * period, (r.count - j + period - 1) / period});
+                next.push_back(std::move(copy));
+            }
+        parts = std::move(next);
+    }
+    for (const Lattice& p : parts) {
+        AxisRepeats axes = even;
+        for (const Repeat& r : p.axes)
+            if (r.count > 1) axes.push_back(r);
+        std::sort(axes.begin(), axes.end());
+        add_lattice(rounded(p.base, p.width), {axes.begin(), axes.end()});
+    }
+    return !given_up_;
 }
 
 /// What lies within a plain interval counts for nothing more.

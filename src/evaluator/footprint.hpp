@@ -6,6 +6,7 @@
 #include <array>
 #include <compare>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "evaluator/trace.hpp"
@@ -19,9 +20,10 @@ struct Repeat {
 };
 
 /// A handful of axes without an allocation.
-class RepeatList {
+template <std::size_t Most>
+class Repeats {
 public:
-    static constexpr std::size_t kMost = 7;
+    static constexpr std::size_t kMost = Most;
     [[nodiscard]] std::size_t size() const { return count_; }
     [[nodiscard]] bool empty() const { return count_ == 0; }
     [[nodiscard]] bool full() const { return count_ == kMost; }
@@ -37,8 +39,8 @@ public:
     void push_back(Repeat r) { items_[count_++] = r; }
     void pop_back() { --count_; }
     void clear() { count_ = 0; }
-    friend bool operator==(const RepeatList& a, const RepeatList& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
-    friend auto operator<=>(const RepeatList& a, const RepeatList& b) {
+    friend bool operator==(const Repeats& a, const Repeats& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+    friend auto operator<=>(const Repeats& a, const Repeats& b) {
         return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end());
     }
 
@@ -46,6 +48,8 @@ private:
     std::array<Repeat, kMost> items_{};
     std::size_t count_{};
 };
+using RepeatList = Repeats<7>;               ///< of a piece
+using AxisRepeats = Repeats<kAxes + 1>;      ///< of an access: every axis, and its lanes
 
 /// `width` bytes at `base`, repeated along axes. Canonical: strides ascend, each clears what lies within it.
 struct Lattice {
@@ -70,20 +74,24 @@ class ByteSet {
 public:
     explicit ByteSet(std::size_t limit = 1u << 14) : limit_(limit) {}
     /// Adds a shape's bytes at `base`, repeated along the axes (any order, any sign).
-    void add(const ShapeFacts& shape, u64 base, std::vector<Repeat> axes);
+    void add(const ShapeFacts& shape, u64 base, AxisRepeats axes);
     void add(const ByteSet& other);
+    void reserve(std::size_t pieces) { items_.reserve(std::min(pieces, limit_)); }
     /// Every byte rounded out to whole sectors.
     [[nodiscard]] ByteSet sectors() const;
     [[nodiscard]] std::optional<u64> size() const;
 
 private:
-    void add_lattice(Lattice item, const std::vector<Repeat>& axes);
+    void add_lattice(Lattice item, std::span<const Repeat> axes);
+    /// Adds the sectors of one piece; false when there are more of them than are followed.
+    bool add_sectors(const Lattice& item);
     void tidy() const;
     void drop_covered() const;
     mutable std::vector<Lattice> items_;
     std::size_t limit_;
     std::size_t next_tidy_{256};
     bool given_up_{};
+    mutable bool tidied_{};                  ///< nothing was added since the last tidy()
 };
 
 }  // namespace flipflop::eval

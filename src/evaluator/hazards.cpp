@@ -1,6 +1,7 @@
 // Races in shared memory and barriers that order nothing, in one block: its warps run in turn from barrier to barrier, every
 // access with its lanes is seen, and each stretch between two barriers is compared with itself and with the next.
 // Behind --experimental: docs/evaluator.md gives the share of findings that are wrong.
+#include <algorithm>
 #include <bit>
 #include <deque>
 #include <map>
@@ -40,7 +41,7 @@ public:
         if (m.atomic) { now().lost = true; return; }
         const bool shared = m.space == ptx::Space::shared, global = m.space == ptx::Space::global || m.space == ptx::Space::generic;
         if (!shared && !global) return;
-        if (m.kind != AccessKind::plain && m.kind != AccessKind::matrix) { now().lost = true; return; }
+        if ((m.kind != AccessKind::plain && m.kind != AccessKind::matrix) || lands_later(m)) { now().lost = true; return; }
         const u32 lanes = mask & m.lanes;
         if ((known & lanes) != lanes) { now().lost = true; return; }
         const u32 instruction = p_.functions[m.function].first_instruction + op.instruction;
@@ -63,6 +64,11 @@ private:
     Stretch& now() {
         while (stretches.size() <= stretch) stretches.emplace_back();
         return stretches[stretch];
+    }
+    /// cp.async writes at some time before it is waited for, maybe several barriers on.
+    [[nodiscard]] bool lands_later(const MemoryOp& m) const {
+        const ptx::Instruction& i = p_.functions[m.function].code->ir.function->instructions[m.instruction];
+        return ptx::info(p_.module->form(i).opcode).name.starts_with("cp.async");
     }
     void note(Byte& byte, bool writes, u32 instruction) const {
         Touch& t = writes ? byte.writes : byte.reads;
@@ -164,24 +170,45 @@ private:
         }
     }
 
+    /// Passes of a loop that stand for others, or a single one, do not show what its barriers order from pass to pass.
+    [[nodiscard]] bool loops_seen(const Unit& unit) const {
+        const FunctionProgram& f = p_.functions[unit.function];
+        for (u32 l = f.blocks[unit.block].loop; l != kNone; l = f.loops[l].parent) {
+            const u32 facts = f.loops[l].facts;
+            const auto& events = session_.trace.pages[0].loops;
+            const bool again = std::any_of(events.begin(), events.end(), [&](const LoopEvent& e) { return e.loop == facts && e.most >= 2; });
+            if (session_.loop_doubt[facts] || !again) return false;
+        }
+        return true;
+    }
+
+    /// Is something read or written on both sides, and written on one? A block that has no work there says nothing of the barrier.
+    static bool works(const Stretch& a, const Stretch& b) {
+        const auto writes = [](const Stretch& s) {
+            return std::any_of(s.shared.begin(), s.shared.end(), [](const auto& entry) { return entry.second.writes.warp != kNone; });
+        };
+        return !a.shared.empty() && !b.shared.empty() && (writes(a) || writes(b));
+    }
+
     /// A barrier is redundant when no time it was passed there was anything to order across it.
     void redundant(HazardFacts& facts) const {
-        if (apart_) return;
-        std::map<u32, bool> needed;
+        if (apart_ || session_.launch.block.count() <= kLanes) return;     // one warp is in step anyway
+        std::map<u32, bool> needed, worked;
         for (std::size_t k = 0; k < barriers_.size(); ++k) {
             if (barriers_[k] == kNone) continue;
             const u32 barrier = barriers_[k] - 1;
             bool needs = k + 1 >= watcher_.stretches.size();
             if (!needs) {
                 const Stretch &a = watcher_.stretches[k], &b = watcher_.stretches[k + 1];
+                worked[barrier] |= works(a, b);
                 needs = a.lost || b.lost || conflict(a.shared, b.shared) || conflict(a.global, b.global);
             }
             needed[barrier] |= needs;
         }
         for (const auto& [barrier, needs] : needed) {
-            if (needs || barrier >= p_.barrier_units.size() || p_.barrier_units[barrier].first == kNone) continue;
+            if (needs || !worked[barrier] || barrier >= p_.barrier_units.size() || p_.barrier_units[barrier].first == kNone) continue;
             const auto& [unit, instruction] = p_.barrier_units[barrier];
-            if (!p_.units[unit].has_barrier) continue;
+            if (!p_.units[unit].has_barrier || !loops_seen(p_.units[unit])) continue;
             HazardFacts::Barrier b;
             std::tie(b.ptx_line, b.source) = line_of(p_.functions[p_.units[unit].function].first_instruction + instruction);
             b.barrier = barrier;

@@ -1,4 +1,5 @@
 // The warp's main loop: pick the earliest group of lanes, run its block, hand its lanes on.
+#include "evaluator/anchors.hpp"
 #include "evaluator/machine.hpp"
 
 #include <algorithm>
@@ -10,6 +11,7 @@ namespace flipflop::eval {
 Session::Session(const Program& p, const Launch& l) : program(p), launch(l), memory(p, l) {
     loop_doubt.assign(p.code->facts.loops.size(), 0);
     loop_most.assign(p.code->facts.loops.size(), 0);
+    loop_reason.assign(p.code->facts.loops.size(), 0);
     last_shape.assign(p.memory.size(), kNone);
     const u32 instructions = p.instructions;
     divergent.assign(instructions, 0);
@@ -40,6 +42,7 @@ void Machine::push(u32 function, u32 mask) {
     for (const u32 s : f.variables) {
         Value& v = a.slots[s];
         v.known = v.tainted = v.reason = 0;
+        v.anchor = 0;
         v.axes = 0;
         v.uniform = false;
         v.stride = {};
@@ -296,6 +299,7 @@ void Machine::finish() {
             // A value written under a branch of the callee that was never decided is not known to have been.
             const u32 who = done.entered & caller.mask, known = v.known & ~v.tainted & who;
             write_lanes(caller.slots[mine], v.lane.data(), known, v.uniform, v.stride, v.axes, {who, caller.alive}, s_.domain, v.reason);
+            set_anchor(caller.slots[mine], v.anchor, who, caller.alive);
         }
     }
     s_.pool.push_back(std::move(done.slots));

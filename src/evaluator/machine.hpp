@@ -39,7 +39,8 @@ struct Session {
     u64 steps{}, budget{};                   ///< micro-operations carried out, and how many may be
     std::vector<std::uint8_t> loop_doubt;    ///< by KernelFacts::loops: 0 none, 1 wait, 2 assumed, 3 unknown, 4 cut, 5 endless
     std::vector<double> loop_most;           ///< by KernelFacts::loops: most trips that --trips allows, 0 = not said
-    std::vector<u32> divergent, undecided;   ///< global instruction numbers of branches, 1 = seen
+    std::vector<u32> loop_reason;            ///< by KernelFacts::loops: why no exit of it was decided (Value::reason), 0 = one was
+    std::vector<u32> divergent, undecided;   ///< global instruction numbers of branches, 1 = seen; undecided 2: by the distance of two pointers
     std::vector<u32> last_shape;             ///< by memory operation
     std::vector<u32> skipped_calls;          ///< the same of calls: 1 nothing is known of the callee, 2 too deep
     std::vector<std::vector<Value>> pool;    ///< register files to use again

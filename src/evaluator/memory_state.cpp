@@ -1,5 +1,7 @@
 #include "evaluator/memory_state.hpp"
 
+#include "evaluator/anchors.hpp"
+
 #include <algorithm>
 #include <bit>
 
@@ -55,6 +57,12 @@ void initial_images(Program& program) {
     }
 }
 
+u64 LaunchMemory::anchor(u64 address, unsigned bytes) const {
+    for (const Placed& p : placed_)
+        if (p.at == address && p.bytes == bytes) return p.anchor;
+    return 0;
+}
+
 LaunchMemory::LaunchMemory(const Program& program, const Launch& launch) {
     const AddressMap& map = program.map;
     const auto& parameters = program.code->facts.parameters;
@@ -74,6 +82,17 @@ LaunchMemory::LaunchMemory(const Program& program, const Launch& launch) {
             parameters_known_[at + k] = a.known.empty() || (k < a.known.size() && a.known[k]);
             if (k < 8) bases[p] |= u64{a.bytes[k]} << (8 * k);
         }
+        if (p >= parameters.size()) continue;
+        const auto place = [&](u64 offset, unsigned bytes, bool always) {
+            u64 address = 0;
+            if (!read(ptx::Space::param, at + offset, bytes, address) || address == 0) return;
+            // A structure is given or not as a whole; no GPU has addresses of more than 48 bits, so those were assumed.
+            if (always || address >> 48) placed_.push_back({at + offset, bytes, anchor_of_address(address)});
+        };
+        if (parameters[p].kind == ParameterKind::pointer) place(0, std::min(8u, parameters[p].bytes), !a.given);
+        else if (parameters[p].kind == ParameterKind::aggregate)
+            for (const ParameterField& field : parameters[p].fields)
+                if (field.kind == ParameterKind::pointer) place(field.offset, 8, false);
     }
     constants_ = program.constants;
     globals_ = program.globals;
@@ -168,6 +187,7 @@ void LocalShadow::store(const Value& address, i64 offset, unsigned bytes, const 
         Value& cell = cells_[{place, bytes}];
         write_lanes(cell, value.lane.data(), value.known & who, value.uniform, value.stride, value.axes, {who, kAllLanes}, domain,
                     value.reason ? value.reason : reason);
+        set_anchor(cell, value.anchor, who, kAllLanes);
     }
 }
 
@@ -181,7 +201,7 @@ void LocalShadow::load(const Value& address, i64 offset, unsigned bytes, u32 kno
         const auto it = cells_.find({address.lane[l] + static_cast<u64>(offset), bytes});
         if (it == cells_.end() || !(it->second.known & (1u << l))) continue;
         const Value& cell = it->second;
-        if (first) { out.stride = cell.stride; out.axes = cell.axes; first = false; }
+        if (first) { out.stride = cell.stride; out.axes = cell.axes; out.anchor = cell.anchor; first = false; }
         unsigned differ = 0;
         for (unsigned k = 0; k < kAxes; ++k) differ |= out.stride[k] != cell.stride[k] ? 1u << k : 0u;
         domain.tie(differ);

@@ -17,11 +17,15 @@ public:
     LaunchMemory(const Program& program, const Launch& launch);
     /// Reads `bytes` little-endian at an address of param, constant or global space; false when any byte is unknown.
     [[nodiscard]] bool read(ptx::Space space, u64 address, unsigned bytes, u64& value) const;
+    /// The anchor of a pointer among the parameters, 0 when the bytes there are none or its address was given.
+    [[nodiscard]] u64 anchor(u64 address, unsigned bytes) const;
 
 private:
     [[nodiscard]] const MemoryImage* find(ptx::Space space, u64 address) const;
     std::vector<std::uint8_t> parameters_;
     std::vector<bool> parameters_known_;
+    struct Placed { u64 at{}; unsigned bytes{}; u64 anchor{}; };
+    std::vector<Placed> placed_;                 ///< pointers whose addresses were assumed
     MemoryImages constants_, globals_;           ///< by address
 };
 

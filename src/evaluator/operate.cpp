@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "evaluator/affine.hpp"
+#include "evaluator/anchors.hpp"
 
 namespace flipflop::eval {
 
@@ -314,7 +315,9 @@ void arithmetic(Context& x) {
 
 }  // namespace
 
-void operate(const FunctionProgram& fn, const MicroOp& op, Value* slots, Lanes lanes, Domain& domain, u32 reason) {
+namespace {
+
+void carry_out(const FunctionProgram& fn, const MicroOp& op, Value* slots, Lanes lanes, Domain& domain, u32 reason) {
     switch (op.op) {
     case Op::shfl: case Op::vote: case Op::match: case Op::activemask: case Op::redux: case Op::elect: case Op::isspacep:
     case Op::mapa: case Op::ctarank:
@@ -336,7 +339,13 @@ void operate(const FunctionProgram& fn, const MicroOp& op, Value* slots, Lanes l
     const bool comparing = op.op == Op::setp || op.op == Op::set;
     for (const Value* v : {x.a, x.b, comparing ? nullptr : x.c})
         if (v) x.known &= v->known;
-    if (comparing) return compare_set(x, x.c);
+    if (comparing) {
+        if (compares_distance(op, *x.a, *x.b)) {
+            x.known = 0;
+            x.reason |= kDistanceReason;
+        }
+        return compare_set(x, x.c);
+    }
     if (x.known != lanes.active && x.b) {
         if (const u32 decided = decided_lanes(op, x.a, x.b, lanes.active)) return write_decided(x, decided);
     }
@@ -348,6 +357,15 @@ void operate(const FunctionProgram& fn, const MicroOp& op, Value* slots, Lanes l
     if (op.op == Op::bfi || op.op == Op::addc || op.op == Op::subc || op.op == Op::madc)
         return with_four(x, op.src[3] != kNone ? &slots[op.src[3]] : nullptr);
     arithmetic(x);
+}
+
+}  // namespace
+
+void operate(const FunctionProgram& fn, const MicroOp& op, Value* slots, Lanes lanes, Domain& domain, u32 reason) {
+    const u64 anchor = anchor_of_result(fn, op, slots, lanes.active);
+    carry_out(fn, op, slots, lanes, domain, reason);
+    for (const u32 d : op.dst)
+        if (d != kNone) set_anchor(slots[d], anchor, lanes.active, lanes.alive);
 }
 
 }  // namespace flipflop::eval

@@ -6,6 +6,7 @@ namespace flipflop::eval {
 
 void SharedMemory::reset(u64 bytes, unsigned granule) {
     granule_ = granule;
+    granule_shift_ = static_cast<unsigned>(std::countr_zero(granule));
     cells_.assign((bytes + granule - 1) / granule, Cell{});
     for (auto& s : sums_) s.clear();
     serial_ = 0;
@@ -60,9 +61,22 @@ void SharedMemory::note_write(Cell& c, const Accessor& who, const Order& order) 
 }
 
 void SharedMemory::read(u64 address, unsigned bytes, const Accessor& who, const Order& order, Element& e) {
+    if (Cell& c = cells_[cell_of(address)]; bytes == granule_ && c.element == bytes && (address & (granule_ - 1)) == 0) {
+        // One element, as it was stored: the sums of other classes are left as they are, nobody looks at them.
+        if (!who.silent) note_read(c, who, order);
+        e.bits = c.bits;
+        e.known = c.known;
+        e.lost = c.lost;
+        e.junk = c.junk;
+        e.shaped = c.shaped;
+        e.mask = c.mask;
+        for (unsigned m = c.mask; m; m &= m - 1) e.sum[static_cast<std::size_t>(std::countr_zero(m))] = sum_of(static_cast<u32>(std::countr_zero(m)), cell_of(address));
+        if (bytes < 8) e.bits &= width_mask(bytes * 8);
+        return;
+    }
     e = Element{};
     e.known = true;
-    const std::size_t first = address / granule_, last = (address + bytes - 1) / granule_;
+    const std::size_t first = cell_of(address), last = cell_of(address + bytes - 1);
     for (std::size_t at = first; at <= last;) {
         // All cells of one stored element that are read.
         const Cell& head = cells_[at];
@@ -107,7 +121,7 @@ void SharedMemory::put(Cell& c, std::size_t index, u64 bits, const Element& e) {
 
 void SharedMemory::write(u64 address, unsigned bytes, const Accessor& who, const Order& order, const Element& e) {
     ++serial_;
-    const std::size_t first = address / granule_, last = (address + bytes - 1) / granule_;
+    const std::size_t first = cell_of(address), last = cell_of(address + bytes - 1);
     for (std::size_t at = first; at <= last; ++at) {
         Cell& c = cells_[at];
         note_write(c, who, order);
@@ -119,7 +133,7 @@ void SharedMemory::write(u64 address, unsigned bytes, const Accessor& who, const
 }
 
 void SharedMemory::merge(u64 address, unsigned bytes, const Accessor& who, const Order& order, const Element& e) {
-    const std::size_t first = address / granule_, last = (address + bytes - 1) / granule_;
+    const std::size_t first = cell_of(address), last = cell_of(address + bytes - 1);
     for (std::size_t at = first; at <= last; ++at) {
         Cell& c = cells_[at];
         note_write(c, who, order);

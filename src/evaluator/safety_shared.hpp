@@ -37,7 +37,7 @@ public:
 
     /// Only that it is read.
     void note(u64 address, unsigned bytes, const Accessor& who, const Order& order) {
-        for (u64 at = address / granule_; at <= (address + bytes - 1) / granule_; ++at) note_read(cells_[at], who, order);
+        for (u64 at = cell_of(address); at <= cell_of(address + bytes - 1); ++at) note_read(cells_[at], who, order);
     }
     /// The caller has checked the range.
     void read(u64 address, unsigned bytes, const Accessor& who, const Order& order, Element& e);
@@ -62,12 +62,13 @@ private:
     void note_write(Cell& c, const Accessor& who, const Order& order);
     void race(u32 first, const Accessor& who, bool same_warp, bool certain);
     void put(Cell& c, std::size_t index, u64 bits, const Element& e);
+    [[nodiscard]] u64 cell_of(u64 address) const { return address >> granule_shift_; }
     [[nodiscard]] u64 sum_of(u32 c, std::size_t cell) const { return sums_[c].size() > cell ? sums_[c][cell] : 0; }
 
     std::set<Race>& races_;
     std::vector<Cell> cells_;
     std::array<std::vector<u64>, kMaxClasses> sums_;
-    unsigned granule_{4};
+    unsigned granule_{4}, granule_shift_{2};             ///< a power of two
     u32 serial_{};
     Race last_{};
 };

@@ -106,6 +106,7 @@ ShapeFacts describe(const Shape& s) {
     for (u32 m = s.mask; m; m &= m - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(m));
         sorted.push_back(s.offset[lane]);
+        f.offset_bits |= static_cast<u64>(s.offset[lane]);
         if (first == kLanes) { first = previous = lane; continue; }
         const i64 gap = s.offset[lane] - s.offset[previous];
         const auto steps = static_cast<i64>(lane - previous);

@@ -33,6 +33,7 @@ struct ShapeFacts {
     u32 lanes{}, distinct_bytes{}, serial{};     ///< serial: most lanes on one address
     bool affine{};
     i64 stride{};
+    u64 offset_bits{};                       ///< bits that any lane's offset has: tells what all of them are multiples of
 };
 
 class ShapeTable {

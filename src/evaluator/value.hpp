@@ -32,6 +32,7 @@ struct Value {
     u32 tainted{};              ///< lanes written under undecided branches
     u64 written_under{};        ///< ... and which ways of them had been taken (Machine::Context)
     u32 reason{};               ///< where the unknown came from: 1 + global instruction number, 0 = never written
+    u64 anchor{};               ///< which addresses that nobody gave are in it (anchors.hpp), 0 = none
     Axes axes{};
     bool uniform{};             ///< all 32 entries of `lane` are equal
 };

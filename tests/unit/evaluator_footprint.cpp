@@ -25,7 +25,7 @@ TEST_CASE("sizes of unions and of their sectors are those of the bytes written o
                 at += width + 4 * pick(1, 6);
             }
             const long base = 4096 + 4 * pick(0, pick(0, 1) ? 20 : 300);
-            std::vector<Repeat> axes;
+            AxisRepeats axes;
             std::vector<long> places{base};
             for (int a = pick(0, 3); a > 0; --a) {
                 const Repeat r{pick(0, 1) ? common : strides[pick(0, std::size(strides) - 1)], pick(1, 7)};
