@@ -13,7 +13,7 @@ import paper
 import residuals
 from card import held_out_settings, make, slim, write
 from compiler import Compiler, Missing, cache_folder
-from figures import best_caps, collect, show
+from figures import best_caps, collect, kept_by_search, show
 from pipeline import Driver, run_set
 from sets import all_sets
 
@@ -70,6 +70,9 @@ def main():
         predict_again(chosen, [], options, compiler, driver)   # the tables as shipped again
         common = root / "models" / "coefficients" / "common.json"
         document = json.loads(common.read_text())
+        stale = [key for key in document["values"] if key.startswith("time_log_sigma_")]
+        for key in stale:
+            del document["values"][key]
         document["values"] |= residuals.widths(options.work, chosen)
         confidence = residuals.hit_rates(options.work, chosen, document["values"]["paired_time_log_sigma"]["value"])
         for level, row in confidence.items():
@@ -79,8 +82,10 @@ def main():
         caps = best_caps(options.work, "gemm_naive_caps_rtx5000ada") if any(s.name == "gemm_naive_caps_rtx5000ada" for s in chosen) else None
         intervals, paper_rows = intervals_of(chosen, options.work), paper.compute(options.measurements, options.work)
         regimes = residuals.by_regime(options.work, chosen)
+        sigma = document["values"]["paired_time_log_sigma"]["value"]
+        searched = {s.name: kept_by_search(driver, options.work, s, sigma) for s in chosen if s.family not in ("streams", "attention")}
         ablated = ablation.run(flipflop, chosen, options, lambda some, settings: predict_again(some, settings, options, compiler, driver))
-        card = make(entries, *held, intervals, confidence, paper_rows, compiler.version, caps, ablated, regimes)
+        card = make(entries, *held, intervals, confidence, paper_rows, compiler.version, caps, ablated, regimes, searched)
         write(card, root)
     return 0
 

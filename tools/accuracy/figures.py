@@ -28,6 +28,23 @@ def collect(binary, folder, sets):
     return entries
 
 
+def kept_by_search(driver, folder, measured_set, sigma):
+    """What the short list of a search keeps of a set (6.6 % and ties), and how far the best of it lies over the set's best."""
+    base = Path(folder) / measured_set.name
+    with open(f"{base}.measurements.csv") as file:
+        rows = list(csv.DictReader(file))
+    keys = [name for name in rows[0] if name not in ("time_us", "power_w", "energy_mj")]
+    measured = {}
+    for row in rows:
+        measured.setdefault(tuple(row[k] for k in keys), []).append(float(row["time_us"]))
+    with open(f"{base}.predictions.csv") as file:
+        pairs = [(row["time_us"], statistics.median(measured[key])) for row in csv.DictReader(file) if (key := tuple(row[k] for k in keys)) in measured]
+    done = subprocess.run([str(driver.binary), "keep", str(sigma)], input="".join(f"{predicted}\n" for predicted, _ in pairs), capture_output=True, text=True, check=True)
+    kept = [time for (_, time), answer in zip(pairs, done.stdout.split()) if answer == "1"]
+    regret = min(kept) / min(time for _, time in pairs) - 1
+    return {"rows": len(kept), "share": len(kept) / len(pairs), "regret": regret, "within_5pct": regret <= 0.05}
+
+
 def best_caps(folder, name):
     """Launches measured under three power caps and more: how often the cap that is predicted to take least energy is the measured one, or next to it."""
     def read(kind):
