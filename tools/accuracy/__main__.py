@@ -2,6 +2,7 @@
 import argparse
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -96,8 +97,8 @@ SETTINGS = [[f"norm_latency={latency}", f"norm_pipes={pipes}", f"l1_lines_per_cl
 def predict_again(chosen, settings, options, compiler, driver):
     asked = options.evaluate, options.set
     options.evaluate, options.set = False, asked[1] + settings
-    for measured_set in chosen:
-        run_set(measured_set, options, compiler, driver)
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:   # the models run in processes of their own
+        list(pool.map(lambda measured_set: run_set(measured_set, options, compiler, driver), chosen))
     options.evaluate, options.set = asked
 
 

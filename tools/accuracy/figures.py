@@ -1,8 +1,10 @@
 """The figures of the accuracy card, from what `flipflop validate --format json` says of each set."""
 import csv
 import json
+import os
 import statistics
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 
@@ -19,13 +21,10 @@ def validate(binary, folder, measured_set, extra=()):
 
 def collect(binary, folder, sets):
     """One entry a set, GPU, kernel and quantity, in a fixed order."""
-    entries = []
-    for measured_set in sets:
-        if not (Path(folder) / f"{measured_set.name}.predictions.csv").exists():
-            continue
-        for entry in validate(binary, folder, measured_set)["sets"]:
-            entries.append({"set": measured_set.name, "family": measured_set.family, "trust": measured_set.trust, **entry})
-    return entries
+    able = [s for s in sets if (Path(folder) / f"{s.name}.predictions.csv").exists()]
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        answers = pool.map(lambda measured_set: validate(binary, folder, measured_set)["sets"], able)
+    return [{"set": s.name, "family": s.family, "trust": s.trust, **entry} for s, entries in zip(able, answers) for entry in entries]
 
 
 def kept_by_search(driver, folder, measured_set, sigma):
