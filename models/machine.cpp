@@ -208,6 +208,13 @@ void fill_power(Machine& machine, const Lookup& look) {
     }
 }
 
+/// Widths by what bounds a launch; one for all where a regime has too few measured kernel families for its own.
+void fill_widths(Machine& machine, const Lookup& look) {
+    const Quantity all = look.get("time_log_sigma", 0.19, "prototype study: absolute MAPE 15 % without a fit");
+    const auto of = [&](std::string_view regime) { return look.find(regime) ? look.need(regime) : all; };
+    machine.time_sigma = {of("time_log_sigma_compute"), of("time_log_sigma_shared"), of("time_log_sigma_l1"), of("time_log_sigma_l2"), of("time_log_sigma_latency")};
+}
+
 }  // namespace
 
 std::string_view tensor_key(MachineOp op) {
@@ -249,7 +256,7 @@ Machine make_machine(const GpuProfile& gpu) {
     machine.hbm = gpu.memory_type.find("HBM") != std::string::npos;
     machine.time_calibrated = look.fitted("dram_log_sigma");
     machine.power_calibrated = look.fitted("power_log_sigma");
-    machine.time_sigma = look.get("time_log_sigma", 0.19, "prototype study: absolute MAPE 15 % without a fit");
+    fill_widths(machine, look);
     machine.dram_sigma = look.get("dram_log_sigma", 0.12, "streams over block size with the GPU left out: 5 %, and a bandwidth taken from another board");
     machine.power_sigma = look.get("power_log_sigma", 0.25, "AccelWattch's own validation, 9-13 % with its counters, and Wattchmen's 32 % for it");
     machine.paired_time_sigma = look.get("paired_time_log_sigma", 0.094, "prototype study: MAPE 7.5 % after one scale per set");

@@ -52,7 +52,8 @@ struct Machine {
     Quantity e_dram, e_l2, e_l1, e_shared;                                    ///< pJ per byte
     std::array<float, kMachineOps> op_pj{};           ///< of one thread's operation
     bool power_calibrated{}, hbm{};
-    Quantity time_sigma, dram_sigma, power_sigma, paired_time_sigma, paired_energy_sigma;
+    Quantity dram_sigma, power_sigma, paired_time_sigma, paired_energy_sigma;
+    struct { Quantity compute, shared, l1, l2, latency; } time_sigma;         ///< by what bounds a launch
 };
 
 [[nodiscard]] Machine make_machine(const GpuProfile& gpu);

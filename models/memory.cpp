@@ -32,20 +32,28 @@ PerBlock sum_phases(const CodeShape& code, const LaunchFacts& launch, const Reso
     return sum;
 }
 
-/// Dependent steps of loads in the longest chain: a loop that streams through its footprint holds only some of it at a time.
-double load_steps(const LaunchFacts& launch) {
-    double steps = 0;
-    for (const PhaseFacts& phase : launch.phases) steps += phase.chain.ops[static_cast<std::size_t>(MachineOp::load_global)];
-    return std::max(1.0, steps);
+/// Share of a block's footprint that is live at a time. A loop that streams through it takes as many dependent steps as its
+/// longest chain has loads; a sector's eight words follow each other within eight steps where a step loads one word of a
+/// stream, and within fewer where it is unrolled: then a step's loads, of two streams as in a product, take more words each.
+double live_share(const LaunchFacts& launch) {
+    constexpr auto kLoad = static_cast<std::size_t>(MachineOp::load_global);
+    double steps = 0, loads = 0;
+    for (const PhaseFacts& phase : launch.phases) {
+        steps += phase.chain.ops[kLoad];
+        loads += phase.warp_ops[kLoad] / std::max(1.0, launch.warps_per_block);
+    }
+    if (steps <= 1) return 1;
+    const double words = std::clamp(loads / steps / 2, 1.0, kWordsOfSector);
+    return std::min(1.0, kWordsOfSector / words / steps);
 }
 
 /// Distinct sectors a block asks L2 for: what its instructions share (neighbours, unrolled copies) is lost where L1 cannot hold
-/// what is live between them. Copies of a sector's words follow each other within eight steps of four bytes.
+/// what is live between them.
 double l2_reads(const LaunchFacts& launch, const PerBlock& block, double l1_free, double resident) {
     const Footprint& print = launch.footprint;
     const double by_instruction = print.block_instruction_sectors.value_or(block.loads);
     const double unique = read_set(print).value_or(std::min(by_instruction, block.loads));
-    const double live = unique * std::min(1.0, kWordsOfSector / load_steps(launch));
+    const double live = unique * live_share(launch);
     const double fit = std::min(1.0, l1_free / std::max(resident * live * kSector, 1.0));
     return std::min(unique + std::max(0.0, by_instruction - unique) * (1 - fit), std::max(block.loads, unique));
 }

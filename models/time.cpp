@@ -242,14 +242,22 @@ Term floor_term(const LaunchFacts& launch, const BlockWork& work, const Machine&
 
 struct Width { double sigma{}; std::string basis; };
 
-Width width_of(const LaunchFacts& launch, const BlockWork& work, const TimeNumbers& n, const Machine& gpu, bool explain) {
+const Quantity& sigma_within_sm(const Machine& gpu, std::string_view bound) {
+    if (bound == "shared") return gpu.time_sigma.shared;
+    if (bound == "l1") return gpu.time_sigma.l1;
+    if (bound == "l2") return gpu.time_sigma.l2;
+    return bound == "latency" ? gpu.time_sigma.latency : gpu.time_sigma.compute;
+}
+
+Width width_of(const LaunchFacts& launch, const BlockWork& work, const TimeNumbers& n, const Machine& gpu, std::string_view bound, bool explain) {
     const double execution = std::max(n.execution_us, 1e-9);
     auto share = [&](double us) { return std::clamp(us / execution, 0.0, 1.0); };
     // The two studies behind the widths: pipes (cached kernels) and DRAM (streams); mixed as the norm mixes their times.
     const double dram = std::pow(share(n.dram_us), gpu.q_memory.value);
-    double variance = (1 - dram) * gpu.time_sigma.value * gpu.time_sigma.value + dram * gpu.dram_sigma.value * gpu.dram_sigma.value;
+    const Quantity& within = sigma_within_sm(gpu, bound);
+    double variance = (1 - dram) * within.value * within.value + dram * gpu.dram_sigma.value * gpu.dram_sigma.value;
     Width width;
-    if (explain) width.basis = dram > 0.5 ? gpu.dram_sigma.source : gpu.time_sigma.source;
+    if (explain) width.basis = dram > 0.5 ? gpu.dram_sigma.source : within.source;
     auto widen = [&](double sigma, double weight, std::string_view why) {
         if (weight <= 0.02) return;
         variance += sigma * sigma * weight;
@@ -277,11 +285,11 @@ TimeEstimate describe_time(const LaunchFacts& launch, const BlockWork& work, con
     TimeEstimate out;
     out.total = point.terms ? Tree(work, n, gpu, point.warm_cache).total()
                             : leaf("time", n.total_us, "us", Basis::derived, "");
-    const Width width = width_of(launch, work, n, gpu, point.terms);
+    out.bound_by = bound_of(work, n);
+    const Width width = width_of(launch, work, n, gpu, out.bound_by, point.terms);
     constexpr double kNinety = 1.645;  // standard deviations that hold 90 % of a normal distribution
     out.interval = {out.total.value * std::exp(-kNinety * width.sigma), out.total.value * std::exp(kNinety * width.sigma)};
     out.interval_basis = width.basis;
-    out.bound_by = bound_of(work, n);
     out.floor = floor_term(launch, work, gpu, clock, point.terms);
     out.interval.low = std::max(out.interval.low, std::min(out.floor.value, out.total.value));   // no launch beats the floor
     const Memory& memory = work.memory;

@@ -6,6 +6,7 @@
 //       arg=PARAM=VALUE taken=P data=PARAM=FILE:TYPE (repeatable) target=ID;GPU;CLOCK;LIMIT;RESIDENT;COLD (repeatable; empty: default)
 //   accuracy_driver show FILE                             what the evaluator found, for people
 //   accuracy_driver predict FILE [KEY=VALUE of every profile]   CSV of all targets
+//   accuracy_driver keep SIGMA < times                    1 or 0 a line: what the short list of a search keeps of these predicted times
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include <memory>
 #include <sstream>
 
+#include "advise/ranking.hpp"
 #include "advise/subject.hpp"
 #include "flipflop/inputs.hpp"
 #include "flipflop/models.hpp"
@@ -278,15 +280,28 @@ int predict_main(const char* file, int count, char** settings) {
     return 0;
 }
 
+int keep_main(const char* sigma) {
+    std::vector<advise::Scored> all;
+    for (std::string line; std::getline(std::cin, line);) {
+        advise::Scored scored;
+        scored.time_us = std::stod(line);
+        all.push_back(scored);
+    }
+    const double each = std::stod(sigma);
+    for (const bool kept : advise::short_list(all, {}, Objective::time, {each, each})) std::puts(kept ? "1" : "0");
+    return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     try {
         if (argc == 3 && std::string_view(argv[1]) == "facts") return facts_main(argv[2]);
         if (argc == 3 && std::string_view(argv[1]) == "show") return show_main(argv[2]);
+        if (argc == 3 && std::string_view(argv[1]) == "keep") return keep_main(argv[2]);
         if (argc >= 3 && std::string_view(argv[1]) == "predict") return predict_main(argv[2], argc - 3, argv + 3);
     } catch (const std::exception& error) {
         return std::fprintf(stderr, "accuracy_driver: %s\n", error.what()), 1;
     }
-    return std::fputs("accuracy_driver facts FILE < jobs | accuracy_driver predict FILE [KEY=VALUE...]\n", stderr), 2;
+    return std::fputs("accuracy_driver facts FILE < jobs | accuracy_driver predict FILE [KEY=VALUE...] | accuracy_driver keep SIGMA < times\n", stderr), 2;
 }

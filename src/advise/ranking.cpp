@@ -10,6 +10,8 @@ namespace flipflop::advise {
 namespace {
 
 constexpr double kMaterial = 0.05;           // a smaller chance of being within 5 % of the best keeps nobody
+constexpr double kTie = 0.5;                 // of the best chance: whoever has it cannot be told from the first pick
+constexpr std::size_t kFewest = 4;           // places for ties where the share alone has fewer than two
 constexpr double kAffordableSlowdown = 1.0 / 0.95;
 
 double log_survival(double z) {              // log P(Z > z) of a standard normal, without underflow
@@ -156,8 +158,13 @@ std::vector<bool> short_list(const std::vector<Scored>& all, const std::vector<s
     std::vector<double> chance = probability_within(objective_values(all, objective), sigma_of(objective, error));
     std::vector<std::size_t> order = rank(all, objective);
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return chance[a] > chance[b] * (1 + 1e-9); });
-    for (std::size_t i : order)
-        if (count < places && chance[i] >= kMaterial) keep(i);
+    // Ties survive: beyond the share, those that the paired uncertainty cannot tell from the first, up to as many again.
+    const double best = *std::max_element(chance.begin(), chance.end());
+    const std::size_t most = std::max(kFewest, 2 * places);
+    for (std::size_t i : order) {
+        const double needed = count < places ? std::min(kMaterial, kTie * best) : std::max(kMaterial, kTie * best);
+        if (count < most && chance[i] >= needed) keep(i);
+    }
     return kept;
 }
 

@@ -39,7 +39,8 @@ struct RankError { double time_log_sigma{}, energy_log_sigma{}; };
 
 /// The short list. `alternatives` are the same configurations under other policies for branches that depend on data:
 /// each gets its share of the places. At least one; the front whole; then what may well be within 5 % of the best, as
-/// long as the list stays within `share` of all.
+/// long as the list stays within `share` of all; then ties, which have at least half the first's chance of that, up to
+/// twice the share (four where that is less).
 [[nodiscard]] std::vector<bool> short_list(const std::vector<Scored>& all, const std::vector<std::vector<Scored>>& alternatives,
                                            Objective objective, const RankError& error, double share = 0.066);
 

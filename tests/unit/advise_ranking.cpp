@@ -75,14 +75,27 @@ TEST_CASE("the short list is short, holds the front and what may be best", "[adv
     for (int i = 0; i < 60; ++i) rows.push_back({100.0 + i, 100.0 + i});
     auto all = scored(rows);
     auto kept = short_list(all, {}, Objective::time, {0.1, 0.1});
-    CHECK(std::count(kept.begin(), kept.end(), true) == 3);            // floor(0.066 * 60)
-    CHECK((kept[0] && kept[1] && kept[2]));
+    CHECK(std::count(kept.begin(), kept.end(), true) == 5);            // floor(0.066 * 60), and two that half a tenth cannot tell from the first
+    for (std::size_t i = 0; i < 5; ++i) CHECK(kept[i]);
     kept = short_list(all, {}, Objective::time, {0.001, 0.001});       // a sure model throws nothing near away within 5 %...
     CHECK(kept[0]);
     for (int i = 1; i < 60; ++i) all[static_cast<std::size_t>(i)].time_us = 1000;   // ... but keeps nobody far off
     kept = short_list(all, {}, Objective::time, {0.05, 0.05});
     CHECK(std::count(kept.begin(), kept.end(), true) == 1);
     CHECK(short_list(scored({{5, 5}}), {}, Objective::time, {0.1, 0.1}) == std::vector<bool>{true});
+}
+
+TEST_CASE("ties survive beyond the share, what is told apart does not", "[advise][ranking]") {
+    auto count = [](const std::vector<bool>& kept) { return std::count(kept.begin(), kept.end(), true); };
+    // Five configurations have no place but the first's in 6.6 %: whom the error cannot tell from it stays, up to four.
+    CHECK(count(short_list(scored({{100, 5}, {103, 6}, {104, 7}, {106, 8}, {107, 9}}), {}, Objective::time, {0.16, 0.16})) == 4);
+    CHECK(short_list(scored({{100, 5}, {103, 6}, {160, 7}, {170, 8}, {180, 9}}), {}, Objective::time, {0.16, 0.16}) == std::vector<bool>{true, true, false, false, false});
+    CHECK(count(short_list(scored({{100, 5}, {120, 6}, {160, 7}}), {}, Objective::time, {0.01, 0.01})) == 1);
+    // Many equals: each alone is unlikely to be near the best of so many, and the share is filled all the same.
+    std::vector<std::pair<double, double>> flat(600, {100.0, 100.0});
+    const auto kept = count(short_list(scored(flat), {}, Objective::time, {0.3, 0.3}));
+    CHECK(kept >= 39);
+    CHECK(kept <= 78);
 }
 
 TEST_CASE("both policies for branches on data get places", "[advise][ranking]") {

@@ -2,6 +2,7 @@
 import argparse
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -13,7 +14,7 @@ import paper
 import residuals
 from card import held_out_settings, make, slim, write
 from compiler import Compiler, Missing, cache_folder
-from figures import best_caps, collect, show
+from figures import best_caps, collect, kept_by_search, show
 from pipeline import Driver, run_set
 from sets import all_sets
 
@@ -70,6 +71,9 @@ def main():
         predict_again(chosen, [], options, compiler, driver)   # the tables as shipped again
         common = root / "models" / "coefficients" / "common.json"
         document = json.loads(common.read_text())
+        stale = [key for key in document["values"] if key.startswith("time_log_sigma_")]
+        for key in stale:
+            del document["values"][key]
         document["values"] |= residuals.widths(options.work, chosen)
         confidence = residuals.hit_rates(options.work, chosen, document["values"]["paired_time_log_sigma"]["value"])
         for level, row in confidence.items():
@@ -79,9 +83,12 @@ def main():
         caps = best_caps(options.work, "gemm_naive_caps_rtx5000ada") if any(s.name == "gemm_naive_caps_rtx5000ada" for s in chosen) else None
         intervals, paper_rows = intervals_of(chosen, options.work), paper.compute(options.measurements, options.work)
         regimes = residuals.by_regime(options.work, chosen)
-        ablated = ablation.run(flipflop, chosen, options, lambda some, settings: predict_again(some, settings, options, compiler, driver))
-        card = make(entries, *held, intervals, confidence, paper_rows, compiler.version, caps, ablated, regimes)
-        write(card, root)
+        sigma = document["values"]["paired_time_log_sigma"]["value"]
+        searched = {s.name: kept_by_search(driver, options.work, s, sigma) for s in chosen if s.family not in ("streams", "attention")}
+        def write_card(ablated):
+            write(make(entries, *held, intervals, confidence, paper_rows, compiler.version, caps, ablated, regimes, searched), root)
+        write_card([])   # the terms' worth takes two thirds of the passes: the card stands before it
+        write_card(ablation.run(flipflop, chosen, options, lambda some, settings: predict_again(some, settings, options, compiler, driver)))
     return 0
 
 
@@ -91,8 +98,8 @@ SETTINGS = [[f"norm_latency={latency}", f"norm_pipes={pipes}", f"l1_lines_per_cl
 def predict_again(chosen, settings, options, compiler, driver):
     asked = options.evaluate, options.set
     options.evaluate, options.set = False, asked[1] + settings
-    for measured_set in chosen:
-        run_set(measured_set, options, compiler, driver)
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:   # the models run in processes of their own
+        list(pool.map(lambda measured_set: run_set(measured_set, options, compiler, driver), chosen))
     options.evaluate, options.set = asked
 
 

@@ -1,8 +1,10 @@
 """The figures of the accuracy card, from what `flipflop validate --format json` says of each set."""
 import csv
 import json
+import os
 import statistics
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 
@@ -19,13 +21,27 @@ def validate(binary, folder, measured_set, extra=()):
 
 def collect(binary, folder, sets):
     """One entry a set, GPU, kernel and quantity, in a fixed order."""
-    entries = []
-    for measured_set in sets:
-        if not (Path(folder) / f"{measured_set.name}.predictions.csv").exists():
-            continue
-        for entry in validate(binary, folder, measured_set)["sets"]:
-            entries.append({"set": measured_set.name, "family": measured_set.family, "trust": measured_set.trust, **entry})
-    return entries
+    able = [s for s in sets if (Path(folder) / f"{s.name}.predictions.csv").exists()]
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        answers = pool.map(lambda measured_set: validate(binary, folder, measured_set)["sets"], able)
+    return [{"set": s.name, "family": s.family, "trust": s.trust, **entry} for s, entries in zip(able, answers) for entry in entries]
+
+
+def kept_by_search(driver, folder, measured_set, sigma):
+    """What the short list of a search keeps of a set (6.6 % and ties), and how far the best of it lies over the set's best."""
+    base = Path(folder) / measured_set.name
+    with open(f"{base}.measurements.csv") as file:
+        rows = list(csv.DictReader(file))
+    keys = [name for name in rows[0] if name not in ("time_us", "power_w", "energy_mj")]
+    measured = {}
+    for row in rows:
+        measured.setdefault(tuple(row[k] for k in keys), []).append(float(row["time_us"]))
+    with open(f"{base}.predictions.csv") as file:
+        pairs = [(row["time_us"], statistics.median(measured[key])) for row in csv.DictReader(file) if (key := tuple(row[k] for k in keys)) in measured]
+    done = subprocess.run([str(driver.binary), "keep", str(sigma)], input="".join(f"{predicted}\n" for predicted, _ in pairs), capture_output=True, text=True, check=True)
+    kept = [time for (_, time), answer in zip(pairs, done.stdout.split()) if answer == "1"]
+    regret = min(kept) / min(time for _, time in pairs) - 1
+    return {"rows": len(kept), "share": len(kept) / len(pairs), "regret": regret, "within_5pct": regret <= 0.05}
 
 
 def best_caps(folder, name):

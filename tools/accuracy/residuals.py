@@ -121,17 +121,19 @@ def coefficient(groups, families, what, rows):
 
 def widths(folder, sets):
     """The widths that the models take their intervals from: absolute beyond DRAM, and of pairs that differ in block shape only."""
-    def entry(of, what):
+    def entry(of, what, least=2):
         families = {}
         for measured_set in sets:
             rows = of(measured_set)
             if measured_set.family not in NOT_FOR_WIDTHS and len(rows) >= 20:
                 families.setdefault(measured_set.family, {})[measured_set.name] = [(r, "") for r in rows]
         groups = [[r for r, _ in rows] for theirs in families.values() for rows in theirs.values()]
-        return coefficient(groups, families, what, sum(map(len, groups))) if len(families) > 1 else None
+        return coefficient(groups, families, what, sum(map(len, groups))) if len(families) >= least else None
     found = {"time_log_sigma": entry(lambda s: [r for r, regime in rows_of(folder, s) if regime not in ("dram", "small")], "launches of a wave and more that DRAM does not bound"),
              "paired_time_log_sigma": entry(lambda s: block_pairs(folder, s), "pairs that differ in block shape only, time"),
              "paired_energy_log_sigma": entry(lambda s: block_pairs(folder, s, "energy_mj"), "pairs that differ in block shape only, energy")}
+    for regime in ("compute", "shared", "l1", "l2", "latency"):   # a width of its own from three families on: a left-out one is then held by two
+        found[f"time_log_sigma_{regime}"] = entry(lambda s: [r for r, its in rows_of(folder, s) if its == regime], f"launches of a wave and more that {regime} bounds", 3)
     return {name: value for name, value in found.items() if value}
 
 

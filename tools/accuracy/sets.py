@@ -117,7 +117,7 @@ class Convolution(Set):
     filter = 15
     note = "tiles of more than 8 outputs a thread are left out: nvcc and NVRTC need up to half a minute for each"
 
-    def __init__(self, name, table, gpu, filter=15, names=None, keep_rows=100):
+    def __init__(self, name, table, gpu, filter=15, names=None, keep_rows=60):
         self.name, self.table, self.gpu, self.filter, self.keep_rows = name, table, gpu, filter, keep_rows
         self.names = names or self.names
         self.parameters = self.names
@@ -342,7 +342,7 @@ def all_sets():
         Convolution("convolution_ktt_rtx3090", "hub_ktt_convolution_RTX3090", "rtx-3090", names=conv_ktt),
         Convolution("convolution_a100", "hub_convolution_milo_A100", "a100-pcie-40gb"),
         Convolution("convolution_a4000", "hub_convolution_milo_A4000", "rtx-a4000"),
-        Convolution("convolution17_a4000", "ktpaper_convolution_varclock_A4000", "rtx-a4000", filter=17, keep_rows=60),
+        Convolution("convolution17_a4000", "ktpaper_convolution_varclock_A4000", "rtx-a4000", filter=17),
         Dedispersion("dedispersion_a100", "hub_dedispersion_milo_A100", "a100-pcie-40gb"),
         Dedispersion("dedispersion_a4000", "hub_dedispersion_milo_A4000", "rtx-a4000"),
         Gemm("gemm_rtx3090", "hub_gemm_opencl_RTX3090", "rtx-3090", True),
