@@ -17,6 +17,7 @@ using ptx::OperandKind;
 constexpr std::size_t kMostLiveValues = 512;
 constexpr std::uint32_t kNoBase = 0xffffffff;
 constexpr std::uint32_t kPacked = 20;   ///< values alive from which on ptxas finds something for every register
+constexpr std::int32_t kMostHoles = 6;      ///< a kernel that stores 8 loaded values takes 22, one that stores 15 takes 32
 
 std::uint32_t index_of(ptx::RegId r) { return static_cast<std::uint32_t>(r); }
 
@@ -358,7 +359,7 @@ std::uint32_t PressureModel::block_in_order(const std::vector<std::uint32_t>& li
         if (classes_.width[v] == 1) (stored_[v] ? odd : even) += by;
     };
     // Even registers beside odd ones that nothing else fills, in code of few registers: R0 and what R1 is beside go with them.
-    const auto holes = [&] { return alive < kPacked ? static_cast<std::uint32_t>(std::max(0, odd + 2 - even)) : 0U; };
+    const auto holes = [&] { return alive < kPacked ? static_cast<std::uint32_t>(std::clamp(odd + 2 - even, 0, kMostHoles)) : 0U; };
     for (const std::uint32_t v : live_out) {
         stamp_[v] = round_;
         enters(v, 1);
