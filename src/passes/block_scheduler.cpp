@@ -8,6 +8,9 @@ namespace {
 using ptx::OperandKind;
 constexpr std::uint32_t kNone = 0xffffffff;
 
+/// A predicate holds one condition from its comparison to the last instruction that it guards; there are seven (P0 to P6).
+constexpr std::uint32_t kPredicates = 6;   // one is left for what the block itself decides
+
 enum class Memory : std::uint8_t { none, load_shared, store_shared, load_global, store_global, read_only, all };
 
 Memory memory_kind(const ptx::Form& form) {
@@ -94,6 +97,15 @@ void BlockScheduler::connect_memory(std::uint32_t node) {
     q.stores.push_back(here);
 }
 
+/// No more sides of branches are under way than there are predicates.
+void BlockScheduler::wait_for_predicate(std::uint32_t node, std::vector<std::uint32_t>& ends_of_sides) {
+    const std::uint32_t side = model_.nodes_[node].side;
+    if (side == 0) return;
+    if (ends_of_sides.size() < side) ends_of_sides.resize(side, kNone);
+    ends_of_sides[side - 1] = node;
+    if (side > kPredicates && ends_of_sides[side - 1 - kPredicates] != kNone) edge(ends_of_sides[side - 1 - kPredicates], node);
+}
+
 void BlockScheduler::connect(std::uint32_t begin, std::uint32_t end) {
     const std::uint32_t count = end - begin;
     first_ = begin;
@@ -103,8 +115,10 @@ void BlockScheduler::connect(std::uint32_t begin, std::uint32_t end) {
     ++round_;
     shared_ = global_ = Queue{};
     fence_ = kNone;
+    std::vector<std::uint32_t> ends_of_sides;   // by side, from 1
     for (std::uint32_t node = begin; node < end; ++node) {
         const auto& n = model_.nodes_[node];
+        wait_for_predicate(node, ends_of_sides);
         for (const std::uint32_t v : model_.uses(n)) {
             if (def_round_[v] != round_) {
                 def_round_[v] = round_;

@@ -28,6 +28,7 @@ private:
     [[nodiscard]] std::span<const std::uint32_t> choose(std::uint32_t begin, std::uint32_t end, std::uint32_t limit);
     void connect(std::uint32_t begin, std::uint32_t end);
     void connect_memory(std::uint32_t node);
+    void wait_for_predicate(std::uint32_t node, std::vector<std::uint32_t>& ends_of_sides);
     void edge(std::uint32_t from, std::uint32_t to, bool needs_result = false);
     void set_heights(std::uint32_t begin, std::uint32_t end);
     [[nodiscard]] std::int32_t growth(std::uint32_t node) const;

@@ -16,6 +16,8 @@ using ptx::OperandKind;
 
 constexpr std::size_t kMostLiveValues = 512;
 constexpr std::uint32_t kNoBase = 0xffffffff;
+constexpr std::uint32_t kPacked = 20;   ///< values alive from which on ptxas finds something for every register
+constexpr std::int32_t kMostHoles = 6;      ///< a kernel that stores 8 loaded values takes 22, one that stores 15 takes 32
 
 std::uint32_t index_of(ptx::RegId r) { return static_cast<std::uint32_t>(r); }
 
@@ -50,9 +52,12 @@ std::uint16_t latency_of(MachineOp op) {
 }  // namespace
 
 PressureModel::PressureModel(const FunctionCode& function, std::uint32_t sm, const std::function<std::uint32_t(const ptx::Function&)>& callee)
-    : function_(function), ir_(function.ir), module_(*function.ir.module), classes_(classify_values(function, sm)) {
+    : function_(function), ir_(function.ir), module_(*function.ir.module), classes_(classify_values(function, sm)),
+      merged_(merge_blocks(function, classes_.needed)) {
     make_nodes(sm, callee);
     find_live_values();
+    merge_live_blocks();
+    find_stored();
     unroll_loops();
     stamp_.assign(classes_.width.size(), 0);
 }
@@ -85,12 +90,11 @@ std::int64_t PressureModel::element_size(const ptx::Instruction& addition) const
     return 0;
 }
 
-/// The last block before the loop, outermost first, that holds `block`; `block` itself outside loops.
-std::uint32_t PressureModel::before_loops(std::uint32_t block) const {
-    LoopId outermost = ir_.blocks[block].loop;
-    if (outermost == LoopId::none) return block;
-    while (ir_.loop(outermost).parent != LoopId::none) outermost = ir_.loop(outermost).parent;
-    const Loop& loop = ir_.loop(outermost);
+/// The last block before the innermost loop that holds `block`; `block` itself outside loops.
+std::uint32_t PressureModel::before_loop(std::uint32_t block) const {
+    const LoopId innermost = ir_.blocks[block].loop;
+    if (innermost == LoopId::none) return block;
+    const Loop& loop = ir_.loop(innermost);
     for (const BlockId p : ir_.block(loop.header).predecessors)
         if (!ir_.contains(loop, p) && ir_.block(p).reachable) return static_cast<std::uint32_t>(p);
     return block;
@@ -113,13 +117,13 @@ void PressureModel::find_bases(std::uint32_t sm) {
                 const bool pointer = sm >= 90;
                 const std::int64_t constant = pointer ? 0 : element_size(instruction);
                 if (!pointer && constant == 0) continue;
-                const std::uint32_t place = before_loops(b);
+                const std::uint32_t outside = before_loop(b), place = outside == b ? merged_.leader[b] : outside;
                 // A constant is made once for the kernel, a pointer read once a block.
                 const auto key = std::tuple(pointer, pointer ? std::int64_t{v} : constant, pointer ? place : 0U);
                 const auto [it, fresh] = known.emplace(key, static_cast<std::uint32_t>(classes_.width.size()));
                 if (fresh) {
                     classes_.width.push_back(pointer ? 2 : 1);
-                    bases_.push_back({place, i, it->second, place != b});
+                    bases_.push_back({outside, i, it->second, outside != b});
                 }
                 base_of_[i] = it->second;
             }
@@ -239,6 +243,46 @@ void PressureModel::find_live_values() {
     }
 }
 
+/// A predicated write keeps the old value of lanes that are off: where that is read later, the write reads it too.
+void PressureModel::keep_old_value(Node& n, std::span<const std::uint32_t> kept) {
+    const auto is_kept = [&](std::uint32_t v) { return std::find(kept.begin(), kept.end(), v) != kept.end(); };
+    const Node old = n;
+    bool any = false;
+    for (std::uint32_t k = old.defs_begin; k < old.uses_begin; ++k) any = any || is_kept(values_[k]);
+    if (!any) return;
+    n.defs_begin = static_cast<std::uint32_t>(values_.size());
+    for (std::uint32_t k = old.defs_begin; k < old.uses_begin; ++k) values_.push_back(values_[k]);
+    n.uses_begin = static_cast<std::uint32_t>(values_.size());
+    for (std::uint32_t k = old.defs_begin; k < old.end; ++k) {
+        const std::uint32_t v = values_[k];
+        if ((k >= old.uses_begin || is_kept(v)) && std::find(values_.begin() + n.uses_begin, values_.end(), v) == values_.end()) values_.push_back(v);
+    }
+    n.end = static_cast<std::uint32_t>(values_.size());
+}
+
+/// Blocks that are one in machine code become one here: their nodes lie one after another already.
+void PressureModel::merge_live_blocks() {
+    std::uint32_t side = 0;
+    for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+        const std::uint32_t from = merged_.decided_by[b];
+        if (merged_.leader[b] == b) side = 0;
+        if (from == b) continue;
+        ++side;
+        for (std::uint32_t k = blocks_[b].begin; k < blocks_[b].end; ++k) {
+            keep_old_value(nodes_[k], blocks_[from].live_out);
+            nodes_[k].side = side;
+        }
+    }
+    for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+        const std::uint32_t leader = merged_.leader[b];
+        if (leader == b) continue;
+        blocks_[leader].end = blocks_[b].end;
+        blocks_[leader].live_out = std::move(blocks_[b].live_out);
+        blocks_[b].begin = blocks_[b].end;
+        blocks_[b].live_out.clear();
+    }
+}
+
 void PressureModel::append_copies(Block& block, unsigned copies) {
     // Values that live within one iteration get a name of their own in each copy but the last.
     std::vector<std::uint32_t> seen, local;
@@ -256,7 +300,10 @@ void PressureModel::append_copies(Block& block, unsigned copies) {
         const auto base = static_cast<std::uint32_t>(classes_.width.size());
         const bool last = copy + 1 == copies;
         if (!last)
-            for (const std::uint32_t v : local) classes_.width.push_back(classes_.width[v]);
+            for (const std::uint32_t v : local) {
+                classes_.width.push_back(classes_.width[v]);
+                stored_.push_back(stored_[v]);
+            }
         const auto named = [&](std::uint32_t v) {
             const auto at = std::find(local.begin(), local.end(), v);
             return last || at == local.end() ? v : base + static_cast<std::uint32_t>(at - local.begin());
@@ -292,12 +339,30 @@ void PressureModel::unroll_loops() {
     }
 }
 
+/// A store to a 64-bit address reads a pair of registers: ptxas puts what it stores into an odd one.
+void PressureModel::find_stored() {
+    stored_.assign(classes_.width.size(), false);
+    for (const ptx::Instruction& i : ir_.function->instructions) {
+        const ptx::Form& form = module_.form(i);
+        if (form.opcode != Opcode::st || (form.space != ptx::Space::global && form.space != ptx::Space::none)) continue;
+        for (const ptx::Operand& o : module_.operands_of(i))
+            if (o.kind == OperandKind::reg) stored_[classes_.representative[o.index]] = true;
+    }
+}
+
 std::uint32_t PressureModel::block_in_order(const std::vector<std::uint32_t>& live_out, std::span<const std::uint32_t> order) const {
     ++round_;
     std::uint32_t alive = 0;
+    std::int32_t odd = 0, even = 0;   // single registers that must be odd, and others
+    const auto enters = [&](std::uint32_t v, std::int32_t by) {
+        alive += static_cast<std::uint32_t>(by * classes_.width[v]);
+        if (classes_.width[v] == 1) (stored_[v] ? odd : even) += by;
+    };
+    // Even registers beside odd ones that nothing else fills, in code of few registers: R0 and what R1 is beside go with them.
+    const auto holes = [&] { return alive < kPacked ? static_cast<std::uint32_t>(std::clamp(odd + 2 - even, 0, kMostHoles)) : 0U; };
     for (const std::uint32_t v : live_out) {
         stamp_[v] = round_;
-        alive += classes_.width[v];
+        enters(v, 1);
     }
     std::uint32_t most = alive;
     for (std::size_t k = order.size(); k-- > 0;) {
@@ -310,14 +375,14 @@ std::uint32_t PressureModel::block_in_order(const std::vector<std::uint32_t>& li
         for (const std::uint32_t v : defs(n)) {
             if (stamp_[v] != round_) continue;
             stamp_[v] = 0;
-            alive -= classes_.width[v];
+            enters(v, -1);
         }
         for (const std::uint32_t v : uses(n)) {
             if (stamp_[v] == round_) continue;
             stamp_[v] = round_;
-            alive += classes_.width[v];
+            enters(v, 1);
         }
-        most = std::max(most, alive + n.temporaries);
+        most = std::max(most, alive + n.temporaries + holes());
     }
     return most;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "flipflop/passes.hpp"
+#include "passes/if_conversion.hpp"
 #include "passes/value_classes.hpp"
 
 namespace flipflop {
@@ -40,6 +41,7 @@ private:
         std::uint32_t defs_begin{}, uses_begin{}, end{};   ///< ranges of `values_`: definitions, then uses
         std::uint8_t temporaries{};                        ///< of the machine code it expands to
         std::uint16_t latency{};
+        std::uint32_t side{};                              ///< of a branch, counted in its block, that it is predicated for; 0: none
         bool synthetic{};                                  ///< a load from the constant bank that PTX does not show
     };
     struct Block {
@@ -57,12 +59,15 @@ private:
     [[nodiscard]] std::vector<bool> cheap_values() const;
     void append_values(std::span<const ptx::RegId> registers);
     [[nodiscard]] std::int64_t element_size(const ptx::Instruction& addition) const;
-    [[nodiscard]] std::uint32_t before_loops(std::uint32_t block) const;
+    [[nodiscard]] std::uint32_t before_loop(std::uint32_t block) const;
     void find_bases(std::uint32_t sm);
     void make_base(const Base& base);
     void make_node(std::uint32_t i, const std::function<std::uint32_t(const ptx::Function&)>& callee);
     void make_nodes(std::uint32_t sm, const std::function<std::uint32_t(const ptx::Function&)>& callee);
     void find_live_values();
+    void merge_live_blocks();
+    void find_stored();
+    void keep_old_value(Node& n, std::span<const std::uint32_t> kept);
     void unroll_loops();
     void append_copies(Block& block, unsigned copies);
     [[nodiscard]] std::span<const std::uint32_t> defs(const Node& n) const { return {values_.data() + n.defs_begin, n.uses_begin - n.defs_begin}; }
@@ -74,6 +79,8 @@ private:
     const KernelIr& ir_;
     const ptx::Module& module_;
     ValueClasses classes_;
+    MergedBlocks merged_;
+    std::vector<bool> stored_;                         ///< by value: data of a store to a 64-bit address
     std::vector<Node> nodes_;
     std::vector<std::uint32_t> values_;                ///< registers; numbers past the last register are copies of unrolling
     std::vector<Block> blocks_;

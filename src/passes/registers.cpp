@@ -35,9 +35,7 @@ std::uint32_t first_target(std::uint32_t sm) { return kRegisterFile / residency(
 
 /// What the allocator adds to the values alive: the stack pointer R1, two for the program counter of each thread (sm_70 and
 /// later), and what pairs and quads lose to alignment. Fitted on our own kernels and a sample of library code.
-struct Overhead { std::uint32_t least, straight, in_loops; };
-
-Overhead overhead(std::uint32_t sm) { return sm >= 90 ? Overhead{3, 5, 5} : Overhead{3, 5, 4}; }
+constexpr std::uint32_t kOverheadAtLeast = 3, kOverhead = 4;
 
 /// A call follows the ABI: at least the registers that a callee may use freely. ptxas puts short functions in place of their
 /// calls, unless there is no body.
@@ -52,15 +50,13 @@ struct Need { std::uint32_t least{}, wanted{}; };
 constexpr std::uint32_t kHoistingEnds = 64;
 constexpr double kKept = 0.6;
 
-Need need_of(const PressureModel& model, std::uint32_t sm) {
-    const Overhead over = overhead(sm);
+Need need_of(const PressureModel& model) {
     const Peaks patient = model.least(), eager = model.scheduled(kHoistingEnds);
     const std::uint32_t alive = std::max(patient.straight, patient.in_loops), cheap = std::min(alive, model.remade_at_peak());
     const std::uint32_t least = std::max(alive - cheap, static_cast<std::uint32_t>(kKept * alive));
     Need need;
-    need.least = least + over.least;
-    need.wanted = std::max(eager.straight + over.straight, eager.in_loops == 0 ? 0 : eager.in_loops + over.in_loops);
-    need.wanted = std::max(need.wanted, alive + over.least);
+    need.least = least + kOverheadAtLeast;
+    need.wanted = std::max(std::max(eager.straight, eager.in_loops) + kOverhead, alive + kOverheadAtLeast);
     return need;
 }
 
@@ -80,8 +76,8 @@ std::uint32_t cap_of(const LaunchBounds& bounds, std::uint32_t sm) {
 std::uint32_t settle(const Need& need, const LaunchBounds& bounds, std::uint32_t sm) {
     const std::uint32_t cap = cap_of(bounds, sm);
     std::uint32_t target = 255;
-    if (bounds.min_blocks_per_sm && bounds.max_threads) {
-        target = cap;   // occupancy was chosen by the author: all of it is used
+    if (bounds.min_blocks_per_sm && bounds.max_threads && (*bounds.min_blocks_per_sm > 1 || need.least > first_target(sm))) {
+        target = cap;   // occupancy was chosen by the author: all of it is used, unless one block is all that was asked for and the first target does
     } else {
         for (auto it = kTargets.rbegin(); it != kTargets.rend(); ++it)
             if (*it >= first_target(sm) && *it >= need.least) target = *it;
@@ -118,8 +114,8 @@ void estimate_registers(const KernelCode& code, std::uint32_t sm, Resources& res
     Need need;
     for (const std::uint32_t f : callees_first(module, code)) {
         const PressureModel model(code.functions[f], sm, callee);
-        need = need_of(model, sm);
-        known[code.functions[f].ir.function] = need.least - std::min(need.least, overhead(sm).least);
+        need = need_of(model);
+        known[code.functions[f].ir.function] = need.least - std::min(need.least, kOverheadAtLeast);
     }
     if (keeps_calls(code)) need = {std::max(need.least, kAbiLeast), std::max(need.wanted, kAbiLeast)};
 

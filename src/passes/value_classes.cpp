@@ -53,7 +53,7 @@ public:
         // Text order is enough: a single definition stands before its uses in what compilers write.
         for (std::uint32_t i = 0; i < code_.size(); ++i)
             if (out_.needed[i]) fold(i);
-        if (sm_ >= 75) find_uniform();
+        narrow_addresses();
         return std::move(out_);
     }
 
@@ -170,36 +170,52 @@ private:
         }
     }
 
-    /// Integers that are the same for the whole block (made of parameters, constants and %ctaid) live in the uniform
-    /// registers that sm_75 and later have, or are made again where they are used.
-    void find_uniform() {
-        std::vector<bool> uniform(out_.width.size());
-        const auto is_uniform = [&](const Operand& o) {
-            if (o.kind == OperandKind::special) {
-                const auto s = static_cast<ptx::Special>(o.index);
-                const bool block = s >= ptx::Special::ctaid_x && s <= ptx::Special::ctaid_z;   // S2UR from sm_90 on
-                return s >= ptx::Special::ntid_x && s <= ptx::Special::nctaid_z && (!block || sm_ >= 90);
-            }
-            if (o.kind != OperandKind::reg) return o.kind == OperandKind::immediate;
-            const std::uint32_t r = out_.representative[o.index];
-            return uniform[r] || (out_.width[r] == 0 && ir_.function->registers[r].type != ptx::Type::pred);
+    /// Addresses of shared and local memory have 32 bits in machine code, whatever PTX computes them in: 64-bit values that only
+    /// such addresses are made of take one register.
+    void narrow_addresses() {
+        std::vector<bool> narrow(out_.width.size(), true);
+        const auto widen = [&](const Operand& o) {
+            if (o.kind != OperandKind::reg && o.kind != OperandKind::address_reg) return;
+            narrow[o.index] = narrow[out_.representative[o.index]] = false;
         };
-        for (std::uint32_t i = 0; i < code_.size(); ++i) {
-            const Form& form = module_.form(code_[i]);
-            const auto o = module_.operands_of(code_[i]);
-            if (!out_.needed[i] || code_[i].guard != ptx::RegId::none || o.size() < 2 || o[0].kind != OperandKind::reg) continue;
-            if (!single(o[0].reg()) || ptx::is_float(form.type) || ptx::is_float(form.type2)) continue;
-            switch (form.opcode) {
-            case Opcode::add_: case Opcode::sub_: case Opcode::mul_: case Opcode::mad: case Opcode::shl: case Opcode::shr: case Opcode::and_:
-            case Opcode::or_: case Opcode::xor_: case Opcode::not_: case Opcode::mov: case Opcode::cvt: case Opcode::neg_: break;
-            default: continue;
+        // Backwards: users stand behind definitions, but for what loops carry, which two rounds settle.
+        for (int round = 0; round < 2; ++round) {
+            for (std::uint32_t i = static_cast<std::uint32_t>(code_.size()); i-- > 0;) {
+                if (!ir_.block(ir_.block_of[i]).reachable) continue;
+                const Form& form = module_.form(code_[i]);
+                const auto o = module_.operands_of(code_[i]);
+                const bool short_space = form.space == Space::shared || form.space == Space::local;
+                const bool passes_on = !o.empty() && o[0].kind == OperandKind::reg && narrow[o[0].index] && !ptx::is_float(form.type) && is_address_arithmetic(form.opcode);
+                for (const Operand& operand : o) {
+                    if (operand.kind == OperandKind::address_reg) {
+                        if (!short_space) widen(operand);
+                    } else if (operand.kind == OperandKind::reg) {
+                        if (!passes_on) widen(operand);
+                    } else {
+                        widen_parts(operand, narrow);
+                    }
+                }
             }
-            bool all = true;
-            for (std::size_t k = 1; k < o.size(); ++k) all = all && is_uniform(o[k]);
-            if (!all) continue;
-            uniform[o[0].index] = true;
-            out_.width[o[0].index] = 0;
         }
+        for (std::size_t r = 0; r < narrow.size(); ++r)
+            if (narrow[r] && out_.width[r] == 2 && address_like(r)) out_.width[r] = 1;
+    }
+
+    [[nodiscard]] bool address_like(std::size_t r) const { return ptx::bits_of(ir_.function->registers[r].type) == 64 && !ptx::is_float(ir_.function->registers[r].type); }
+
+    static bool is_address_arithmetic(Opcode opcode) {
+        switch (opcode) {
+        case Opcode::add_: case Opcode::sub_: case Opcode::mul_: case Opcode::mad: case Opcode::shl: case Opcode::mov: case Opcode::cvt: case Opcode::cvta:
+        case Opcode::and_: case Opcode::or_: case Opcode::selp: return true;
+        default: return false;
+        }
+    }
+
+    /// Members of vectors and lists are values, no addresses.
+    void widen_parts(const Operand& operand, std::vector<bool>& narrow) const {
+        std::vector<ptx::RegId> parts;
+        append_registers(module_, operand, parts);
+        for (const ptx::RegId r : parts) narrow[index_of(r)] = narrow[out_.representative[index_of(r)]] = false;
     }
 
     /// A and B fragments of 16-bit wmma: PTX names twice the registers that sm_80 needs, as Volta held every element twice.
