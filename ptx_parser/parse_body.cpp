@@ -13,6 +13,7 @@ void Parser::start_body(std::uint32_t index) {
     instructions_.clear();
     pending_.clear();
     open_scopes_.clear();
+    truncated_ = false;
     ignored_scopes_ = 0;
     location_ = 0;
     shared_bytes_ = 0;
@@ -54,6 +55,7 @@ void Parser::parse_body(std::uint32_t index) {
     start_body(index);
     while (!open_scopes_.empty()) {
         if (!parse_statement()) {
+            truncated_ = true;
             report(Code::unexpected_end, here(), fmt::format("the text ends inside the body of '{}'", function().name),
                    fmt::format("its '{{' is in line {}; the file looks truncated", open.line));
             break;

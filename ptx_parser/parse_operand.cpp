@@ -202,7 +202,11 @@ bool Parser::parse_identifier_operand(bool label_first) {
 void Parser::pending_label(const Name& name, Position at, bool must_be_label) {
     const std::size_t position = operands_.size();
     push(make(OperandKind::name, kNoIndex), Type::none);
-    if (nesting_ != 0 || !may_name_label_) return undeclared(name, at);
+    if (nesting_ != 0 || !may_name_label_) {
+        undeclared(name, at);
+        if (*p_ == '.' && *name.at == '%') p_ += peek_directive().size() + 1;   // %tix.x: one mistake, one message
+        return;
+    }
     PendingLabel pending;
     pending.name = name;
     pending.hash = hash(name.text());

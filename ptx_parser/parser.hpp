@@ -305,6 +305,7 @@ private:
     std::uint32_t function_{};
     std::vector<Instruction> instructions_;
     std::vector<std::uint32_t> open_scopes_;
+    bool truncated_{};                 ///< the text ends inside it: what is missing is not complained about name by name
     std::uint32_t ignored_scopes_{};   ///< braces deeper than kMaxNesting
     std::uint32_t location_{};
     std::vector<PendingLabel> pending_;

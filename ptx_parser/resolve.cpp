@@ -50,6 +50,7 @@ RegId Parser::use_module_register(const Name& name, const Entry& entry) {
 
 /// Reports a name once in each function: the name is declared as poisoned, which silences what follows from it.
 void Parser::undeclared(const Name& name, Position at) {
+    if (name.at + name.length >= end_) return;   // half a name, most likely: that the text ends here is said anyway
     std::string help;
     if (name.numbered && !open_scopes_.empty()) {
         const std::string_view prefix = name.prefix();
@@ -106,7 +107,7 @@ void Parser::resolve_labels() {
                 operand.index = entry->value;
                 continue;
             }
-            if (entry == nullptr || entry->kind != EntryKind::poisoned) {
+            if (!truncated_ && (entry == nullptr || entry->kind != EntryKind::poisoned)) {
                 if (pending.must_be_label) {
                     report(Code::missing_label, at, fmt::format("there is no label '{}' in '{}'", pending.name.text(), f.name));
                     open_scopes_.push_back(0);

@@ -74,6 +74,16 @@ TEST_CASE("a text may end at any byte of a name", "[parser]") {
     }
 }
 
+TEST_CASE("one mistake is one message: a text that ends too early, a special register that does not exist", "[parser]") {
+    const std::string code = ".reg .b32 %r<9>; .reg .pred %p<2>; @%p1 bra L; mov.u32 %r1, 1; add.s32 %r";
+    const ptx::ParseResult cut = parse(code);
+    REQUIRE(cut.errors == 2);   // the statement and the body end too early: not the label, not half a register
+    for (const Diagnostic& d : cut.diagnostics) CHECK(d.id == "FF0102");
+    const ptx::ParseResult misspelt = parse(".reg .b32 %r<9>; mov.u32 %r1, %tix.x; mov.u32 %r2, %r1; ret; }");
+    REQUIRE(misspelt.errors == 1);
+    CHECK(misspelt.diagnostics[0].id == "FF0201");
+}
+
 TEST_CASE("an opcode is told from a label by what follows it", "[parser]") {
     const ptx::ParseResult result = parse(".reg .b32 %r<4>; add : add.s32 %r1,%r1,1; a_label_of_sixteen: bra add; ret ; exit; mov .b32 %r1, 2; bra.uni a_label_of_sixteen;}");
     for (const Diagnostic& d : result.diagnostics) UNSCOPED_INFO(d.message);
