@@ -130,7 +130,7 @@ def make(entries, held_kernel, held_gpu, intervals, confidence, paper_rows, comp
             "figures": {"leave_one_kernel_out": figures(held_kernel, by("energy"), by("power"), caps, searched), "leave_one_gpu_out": figures(held_gpu, by("energy"), by("power"), caps, searched),
                         "in_sample": figures(by("time"), by("energy"), by("power"), caps, searched)},
             "search": searched,
-            "intervals": intervals, "regimes": regimes, "ablation": ablated, "confidence": confidence, "paper": paper_rows, "sets": [slim(e) for e in sorted(entries, key=lambda e: (e["quantity"] != "time", -e["mape_one_scale"]))]}
+            "intervals": intervals, "regimes": regimes, **({"ablation": ablated} if ablated else {}), "confidence": confidence, "paper": paper_rows, "sets": [slim(e) for e in sorted(entries, key=lambda e: (e["quantity"] != "time", -e["mape_one_scale"]))]}
     return rounded(card)
 
 
@@ -171,7 +171,7 @@ def markdown(card):
     lines += ["", "The shipped intervals by what bounds a launch (small: less than a wave of blocks), sets of equal weight:", "", "| regime | sets | rows | inside | faster than the interval | slower |", "|---|---|---|---|---|---|"]
     for name, row in card["regimes"].items():
         lines.append(f"| {name} | {row['sets']} | {row['rows']} | {row['inside'] * 100:.0f} % | {row['below'] * 100:.0f} % | {row['above'] * 100:.0f} % |")
-    lines += ["", *(ablation.markdown(card["ablation"]) if card["ablation"] else [])]
+    lines += ["", *(ablation.markdown(card["ablation"]) if card.get("ablation") else [])]
     lines += ["### What `confidence` means", "", "Picks among blocks of one kernel (groups that differ in block shape only, four shapes and more, streams aside), by the chance `p_within_5pct` that was told: high from 70 %, medium from 50 %, "
               "low below. A launch that is not fully described, or registers that are estimated, are low whatever the chance.", "", "| confidence | groups | told | measured within 5 % | within 10 % | mean regret |", "|---|---|---|---|---|---|"]
     for name, row in card["confidence"].items():
