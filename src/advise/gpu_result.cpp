@@ -151,7 +151,7 @@ std::vector<std::size_t> cut_leaders(const Tried& tried, const std::vector<Candi
 void follow_leaders(const Stage& stage, const ResultOptions& options, Tried& tried, std::vector<Candidate>& candidates) {
     const std::optional<std::uint64_t> budget = stage.facts->budget();
     if (!budget || tried.named) return;
-    constexpr std::uint64_t kFurther = 4, kFurthest = 5;
+    constexpr std::uint64_t kFurther = 4, kFurthest = 5, kOfBudget = 4;   // a launch takes up to four times its budget
     std::uint64_t left = *budget * kSearchOfBudget / (options.brief ? 4 : 1);
     std::vector<std::uint64_t> reach(tried.trials.size(), stage.budget.value_or(*budget));
     for (std::vector<std::size_t> cut = cut_leaders(tried, candidates); !cut.empty(); cut = cut_leaders(tried, candidates)) {
@@ -160,8 +160,9 @@ void follow_leaders(const Stage& stage, const ResultOptions& options, Tried& tri
         std::uint64_t planned = 0;
         for (const std::size_t i : cut) {
             const std::uint64_t next = std::min(reach[i] * kFurther, *budget * kFurthest);
-            if (next == reach[i] || planned + next > left) continue;
-            planned += reach[i] = next;
+            if (next == reach[i] || planned + kOfBudget * next > left) continue;
+            planned += kOfBudget * next;
+            reach[i] = next;
             paid.push_back(i);
         }
         if (paid.empty()) return;

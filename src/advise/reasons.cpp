@@ -36,6 +36,8 @@ void take_total(LaunchFacts& facts, const LaunchFacts& other, double PhaseFacts:
     }
 }
 
+double changed(const LaunchFacts& a, const LaunchFacts& b, double PhaseFacts::* member) { return std::abs(total_of(a, member) - total_of(b, member)); }
+
 double executions_of(const LaunchFacts& facts) {
     double sum = 0;
     for (const PhaseFacts& phase : facts.phases)
@@ -87,7 +89,13 @@ std::string sector_words(const KernelFacts& k, const LaunchFacts& from, const La
 
 std::vector<Demand> demands() {
     return {
-        {[](LaunchFacts& f, const LaunchFacts& o) { take_total(f, o, &PhaseFacts::global_store_sectors); },
+        {[](LaunchFacts& f, const LaunchFacts& o) {
+             // Lines and requests are counted of loads and stores together: they go with whose sectors change more.
+             const bool stores_lead = changed(f, o, &PhaseFacts::global_store_sectors) > changed(f, o, &PhaseFacts::global_load_sectors);
+             take_total(f, o, &PhaseFacts::global_store_sectors);
+             if (!stores_lead) return;
+             for (auto member : {&PhaseFacts::global_lines, &PhaseFacts::global_requests}) take_total(f, o, member);
+         },
          [](const KernelFacts& k, const LaunchFacts& a, const LaunchFacts& b) { return sector_words(k, a, b, true); }},
         {[](LaunchFacts& f, const LaunchFacts& o) {
              for (auto member : {&PhaseFacts::global_load_sectors, &PhaseFacts::global_lines, &PhaseFacts::global_requests}) take_total(f, o, member);
@@ -157,7 +165,7 @@ bool cancels(const std::map<std::string, double>& shares, double sum) {
     return std::any_of(shares.begin(), shares.end(), [&](const auto& share) { return std::abs(share.second) > 1.5 * std::abs(sum); });
 }
 
-std::string category_words(const std::string& category, const Trial& from, const Trial& to, const Prediction& a, const Prediction& b) {
+std::string category_words(const std::string& category, const Trial& from, const Trial& to, const Prediction& a, const Prediction& b, double us) {
     const auto resident = [](const Trial& t) { return fmt::format("{}", t.occupancy.active_warps_per_sm); };
     const auto blocks = [](const Trial& t) { return t.grid.count(); };
     const bool less_than_a_wave = a.time.waves < 1 && b.time.waves < 1 && blocks(from) != blocks(to);
@@ -171,8 +179,9 @@ std::string category_words(const std::string& category, const Trial& from, const
     if (category == "latency") return resident(from) == resident(to) ? "waiting for latency" : fmt::format("waiting for latency, {} -> {} warps an SM", resident(from), resident(to));
     if (category == "start") return fmt::format("starting blocks, {} -> {} threads each", from.block.count(), to.block.count());
     if (category == "dram") return "traffic with DRAM";
-    if (std::abs(a.time.tail_idle_share - b.time.tail_idle_share) > 0.02)
-        return fmt::format("waves and tail, {:.2f} -> {:.2f} waves, {:.0f} % -> {:.0f} % of the last idle", a.time.waves, b.time.waves, 100 * a.time.tail_idle_share, 100 * b.time.tail_idle_share);
+    const double emptier = b.time.tail_idle_share - a.time.tail_idle_share;
+    if (std::abs(emptier) > 0.02 && emptier * us > 0)
+        return fmt::format("waves and tail, {:.2f} -> {:.2f} waves, {:.0f} % -> {:.0f} % of their places empty", a.time.waves, b.time.waves, 100 * a.time.tail_idle_share, 100 * b.time.tail_idle_share);
     return blocks(from) == blocks(to) ? "how evenly the multiprocessors are loaded"
                                       : fmt::format("how evenly the multiprocessors are loaded, {} -> {} blocks", blocks(from), blocks(to));
 }
@@ -219,7 +228,7 @@ std::vector<Reason> reasons_for(const Stage& stage, const Trial& baseline, const
     const Worth from = worth_of(base), to = worth_of(shaped);
     if (cancels(shares, to.us - from.us)) shares = {{"whole", to.us - from.us}};
     for (const auto& [category, us] : shares) {
-        Reason reason{category_words(category, baseline, recommended, base, now), us, std::nullopt};
+        Reason reason{category_words(category, baseline, recommended, base, now, us), us, std::nullopt};
         // Energy of the rest goes with its time: what is drawn while the GPU is not full.
         if (from.has_mj && to.has_mj && to.us != from.us) reason.delta_mj = (to.mj - from.mj) * us / (to.us - from.us);
         all.push_back(std::move(reason));

@@ -64,11 +64,15 @@ public:
         const bool small = grid.count() <= options_.whole_grid_blocks || warps <= options_.whole_grid_warps;
         const u64 step_limit = small ? s_.budget : s_.budget / 2;
         const u64 box_limit = small ? ~u64{0} : 2048;
+        u64 longest = 0;
         for (u64 count = 0; !boxes_.empty(); ++count) {
-            if (s_.steps > step_limit || count > box_limit) return sample();
+            // A run like those before would be cut: what is left is sampled.
+            if (s_.steps > step_limit || count > box_limit || s_.steps + longest + longest / 8 > s_.budget) return sample();
             const Box box = boxes_.back();
             boxes_.pop_back();
+            const u64 before = s_.steps;
             evaluate(box, false, box.weight);
+            longest = std::max(longest, s_.steps - before);
             rests_.clear();
             cut_settled(box, s_.domain, rests_);
             for (const GridBox& rest : rests_) boxes_.push_back({rest, box.weight});
@@ -170,16 +174,20 @@ private:
         evaluate(point_at(total, 0.5), true, 0, false);
         const u64 cost = std::max<u64>(1, s_.steps - before);
         const u64 points = std::clamp<u64>(s_.budget / cost, 6, 96);
+        // One that takes a little longer than its like is not to be cut; where the first was cut itself, all are.
+        const u64 least = cost < s_.budget / 4 ? cost + cost / 8 : 0;
         for (u64 k = 0; k < points; ++k) {
-            grant(points, 2 * cost);
+            grant(points, least);
             evaluate(point_at(total, (static_cast<double>(k) + 0.5) / static_cast<double>(points)), true, total / static_cast<double>(points));
         }
         boxes_.clear();
-        interior();
+        // How often loops run is known from the points; where the interior block is cut, its footprint alone is too small.
+        const std::vector<std::uint8_t> doubt = s_.loop_doubt;
+        interior(least);
+        s_.loop_doubt = doubt;
     }
 
-    /// Leaves a run at most a quarter of the budget, or its share of it where there are more; `least` where that is less:
-    /// one that takes a little longer than its like is not to be cut.
+    /// Leaves a run at most a quarter of the budget, or its share of it where there are more; `least` where that is less.
     void grant(u64 runs, u64 least = 0) {
         const u64 share = std::min(s_.budget, std::max(least, s_.budget / std::max<u64>(4, runs)));
         s_.steps = std::min(s_.steps, s_.budget - share);
@@ -205,7 +213,7 @@ private:
     }
 
     /// The interior block and its next neighbours, all warps, with no weight: their footprints need them whole.
-    void interior() {
+    void interior(u64 least) {
         const Dim3& grid = s_.launch.grid;
         const std::array<u64, kBlockAxes> middle = interior_block(grid), extent{grid.x, grid.y, grid.z};
         for (unsigned axis = 0; axis <= kBlockAxes; ++axis) {
@@ -218,11 +226,12 @@ private:
             one.extent.fill(1);
             for (u32 g = 0; g < (s_.cooperative ? 1 : groups_.size()); ++g) {
                 const std::array<u32, kWarpAxes> count = s_.cooperative ? std::array<u32, kWarpAxes>{1, 1} : groups_[g].count;
+                const u32 warps = count[0] * count[1];
                 one.group = g;
-                for (u32 i = 0; i < count[0] * count[1]; ++i) {
+                for (u32 i = 0; i < warps; ++i) {
                     one.low[kBlockAxes] = i % count[0];
                     one.low[kBlockAxes + 1] = i / count[0];
-                    grant(2 * count[0] * count[1]);
+                    grant(2 * warps, 2 * warps * least <= s_.budget ? least : 0);
                     evaluate(one, true, 0);
                 }
             }

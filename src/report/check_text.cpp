@@ -149,13 +149,22 @@ std::string kernel_changes_text(const gate::KernelCheck& kernel, bool gpus, cons
 }
 
 std::string counts_text(const gate::CheckReport& report) {
-    constexpr std::array<std::string_view, 6> kWords{"failed", "uncertain", "waived", "changed within bounds", "not comparable in part", "as before"};
-    std::array<std::size_t, 6> counts{};
-    for (const gate::KernelCheck& kernel : report.kernels) { ++counts[static_cast<std::size_t>(kernel.rank())]; }
+    constexpr std::array<std::string_view, 8> kWords{"failed", "uncertain", "waived", "changed within bounds", "new (compared with nothing)", "gone", "not comparable in part", "as before"};
+    const auto place_of = [](const gate::KernelCheck& kernel) -> std::size_t {
+        const auto rank = static_cast<std::size_t>(kernel.rank());
+        if (rank > 3) { return rank + 2; }
+        if (rank < 3) { return rank; }
+        if (kernel.status == gate::Status::added) { return 4; }
+        if (kernel.status == gate::Status::removed) { return 5; }
+        const bool in_part = std::any_of(kernel.changes.begin(), kernel.changes.end(), [](const gate::Change& c) { return c.verdict == gate::Verdict::incomparable; });
+        return in_part ? 6 : 3;
+    };
+    std::array<std::size_t, kWords.size()> counts{};
+    for (const gate::KernelCheck& kernel : report.kernels) { ++counts[place_of(kernel)]; }
     std::string out;
     for (std::size_t i = 0; i < counts.size(); ++i) {
         if (counts[i] == 0) { continue; }
-        const std::string_view words = !report.has_base && i == 5 ? "without complaint" : kWords[i];
+        const std::string_view words = !report.has_base && i + 1 == counts.size() ? "without complaint" : kWords[i];
         out += fmt::format("{}{} {}", out.empty() ? "" : ", ", counts[i], words);
     }
     return out;

@@ -62,7 +62,7 @@ std::string fill_sentence(const ConfigResult& config) {
     if (launching > 0.25 * time.total.value) { add(fmt::format("At this size {} is the launch itself: more work a launch, or fusing kernels, gains more than any block.", percent(launching / time.total.value))); }
     if (time.waves < 1) { return out + fmt::format("{}The grid fills {} of a wave: part of the GPU has nothing to do.", out.empty() ? "" : " ", percent(time.waves)); }
     if (time.tail_idle_share > 0.1 && time.waves < 10) {
-        out += fmt::format("{}{} waves leave {} of the last one idle.", out.empty() ? "" : " ", significant(time.waves), percent(time.tail_idle_share));
+        out += fmt::format("{}{} waves: as the last is partly filled, {} of all places stay empty.", out.empty() ? "" : " ", significant(time.waves), percent(time.tail_idle_share));
     }
     return out;
 }

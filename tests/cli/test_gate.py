@@ -34,6 +34,15 @@ class GateCase(Case):
 
 
 class Gate(GateCase):
+    def test_what_was_compared_with_nothing_is_not_called_changed(self):
+        base = self.baseline()
+        other = self.file("other.ptx", AXPY.replace("axpy", "bravo"))
+        done = self.expect(0, "check", other, "--baseline", base, *PTXAS_OFF)
+        last = done.out.strip().splitlines()[-1]
+        self.assertIn("1 new (compared with nothing)", last)
+        self.assertIn("1 gone", last)
+        self.assertNotIn("changed", last)
+
     def test_baseline_is_sorted_one_line_a_kernel_and_stable(self):
         second = self.file("second.ptx", AXPY.replace("axpy", "bravo"))
         first = self.file("zulu.ptx", AXPY.replace("axpy", "zulu"))

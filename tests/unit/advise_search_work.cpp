@@ -46,7 +46,8 @@ TEST_CASE("the work of a search is bounded whatever a launch takes, and the boun
         work += c.facts->evaluated_steps;
         CHECK(c.facts->basis != CountBasis::exact);
     }
-    CHECK(work <= 2 * advise::kSearchOfBudget * advise::kSearchBudget);
+    // Shares are estimates, up to twice as much is taken; then the leaders are followed further, for as much as a search has.
+    CHECK(work <= 3 * advise::kSearchOfBudget * advise::kSearchBudget);
     CHECK(work >= advise::kSearchBudget);
     if (!kSanitized) CHECK(json_report(analysis) == json_report(analyze(heavy, plain(4)).value()));
 }

@@ -26,7 +26,7 @@ std::vector<Finding> ff204_tail(const RuleContext& context) {
     cost.us = std::max(0.0, time.total.value - then.time.total.value / share);
     if (context.now.power && then.power) cost.mj = std::max(0.0, context.now.power->energy.value - then.power->energy.value / share);
     return {make_finding(context, "FF204",
-        fmt::format("{} blocks are {:.2f} waves of {}: {:.0f} % of the GPU is idle in the last", short_number(facts.blocks), time.waves, short_number(room), 100 * time.tail_idle_share),
+        fmt::format("{} blocks are {:.2f} waves of {}: with the last, partly filled one {:.0f} % of all places stay empty", short_number(facts.blocks), time.waves, short_number(room), 100 * time.tail_idle_share),
         cost, "a smaller block, or a grid of one wave whose blocks loop over the work (gpu.sms * blocks_per_sm)")};
 }
 

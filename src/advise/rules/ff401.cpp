@@ -27,8 +27,8 @@ std::vector<Finding> ff401_clock(const RuleContext& context) {
     }
     if (!best.mj || *best.mj < 0.05 * context.now.power->energy.value) return {};
     return {make_finding(context, "FF401",
-        fmt::format("at {:.0f} MHz instead of {:.0f} the launch takes {:.0f} % less energy and {:.1f} % more time", best_clock, clock,
-                    100 * *best.mj / context.now.power->energy.value, 100 * slower),
+        fmt::format("{:.0f} MHz in place of {:.0f} buys {:.1f} % of time for {:.0f} % of the energy", clock, best_clock, 100 * slower,
+                    100 * *best.mj / context.now.power->energy.value),
         best, "lock the clock where you may (nvidia-smi -lgc), or set a power limit")};
 }
 
