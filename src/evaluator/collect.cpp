@@ -198,6 +198,11 @@ void Collector::add(const BoxInfo& box) {
         sum.lanes += c.lanes * volume;
         sum.doubtful += c.doubtful * volume;
     }
+    if (box.sampled && box.weight == 0 && box.low == folding_.folded(interior_block(s_.launch.grid))) {
+        interior_cut_ |= s_.trace.truncated;
+        for (const u32 key : page.touched())
+            if (key < p_.first_event()) interior_executions_ += page.count(key).warps;
+    }
     barrier_lanes_ += page.barrier_lanes * volume;
     for (const LoopEvent& e : page.loops) {
         LoopEvent& sum = loops_[e.loop];

@@ -71,6 +71,7 @@ private:
     void loop_facts(LaunchFacts& facts) const;
     struct WorkingBlock { std::array<u64, 3> block{}; double share{1}; };
     [[nodiscard]] WorkingBlock working_block() const;
+    [[nodiscard]] double unfollowed() const;
     void footprint(LaunchFacts& facts) const;
     void totals(LaunchFacts& facts) const;
     void roles(LaunchFacts& facts) const;
@@ -108,6 +109,8 @@ private:
     std::size_t kept_records_{};
     double barrier_lanes_{}, doubtful_instructions_{};
     std::optional<u64> dynamic_touched_;
+    double interior_executions_{};                        ///< of a sampled launch: what its interior block carried out, as far as it was followed
+    bool interior_cut_{};
     bool sampled_{}, truncated_{}, footprint_lost_{}, global_unknown_{};
     std::string footprint_why_;
     std::vector<std::string> notes_;

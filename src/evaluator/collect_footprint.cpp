@@ -1,5 +1,6 @@
 // Footprints: the bytes of the grid, of one interior block, of its neighbours.
 #include <algorithm>
+#include <numeric>
 
 #include "evaluator/collect.hpp"
 
@@ -45,6 +46,17 @@ Collector::WorkingBlock Collector::working_block() const {
     }
     for (const u64 extent : whole) working.share /= static_cast<double>(extent);
     return working;
+}
+
+/// An interior block that was cut at the work limit: what it will have done over what it did until then, of average blocks.
+/// Its sets are taken to grow as they have grown so far.
+double Collector::unfollowed() const {
+    if (!interior_cut_ || interior_executions_ <= 0) return 1;
+    std::vector<double> executions;
+    for (const auto& [key, count] : counts_) executions.push_back(count.warps);
+    std::sort(executions.begin(), executions.end());   // the same sum on every machine
+    const double all = std::accumulate(executions.begin(), executions.end(), 0.0);
+    return std::max(1.0, all / static_cast<double>(s_.launch.grid.count()) / interior_executions_);
 }
 
 ByteSet Collector::block_set(std::array<u64, 3> block, bool reads) const {
@@ -122,7 +134,8 @@ void Collector::footprint(LaunchFacts& facts) const {
     Footprint& f = facts.footprint;
     if (footprint_lost_) { f.why = footprint_why_; return; }
     const Dim3& grid = s_.launch.grid;
-    const auto [block, share] = working_block();
+    const auto [block, working_share] = working_block();
+    const double share = working_share * unfollowed();
     const ByteSet reads = block_set(block, true);
     if (const auto own = reads.size()) {
         f.block_sectors = share * static_cast<double>(*own) / 32;
