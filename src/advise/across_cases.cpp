@@ -265,7 +265,7 @@ private:
         const KernelCode& code = stages_.front().facts->code();
         const Subject subject = make_subject(code, requests_, &point);
         if (subject.broken) return std::nullopt;
-        FactsBook book(code, evaluator_, subject, kSearchBudget);
+        FactsBook book(code, evaluator_, subject, kSearchBudget, stages_.front().facts->brief());
         Stage there = stages_.front();
         there.facts = &book;
         const Trial trial = try_block(there, table_.launches[launch].block, std::nullopt, false);

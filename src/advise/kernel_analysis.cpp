@@ -71,7 +71,6 @@ Result<KernelAnalysis> analyse_on_boards(const KernelPlace& place, KernelCode& c
             stages.push_back({run.book.get(), &boards.gpus[g], &boards.models[g], boards.paired[g], *resources[g],
                               choose_code(*place.input, *place.module, code.facts.name, boards.gpus[g].cc), requests.options, options.warm_cache, place.input->kind == InputKind::triton});
     }
-    for (Stage& stage : stages) stage.one_policy = brief;
     // Several cases go side by side, a single one spreads its blocks.
     const unsigned outer = runs.size() > 1 ? threads : 1, inner = runs.size() > 1 ? 1 : threads;
     const ResultOptions result_options{options.objective, boards.points, options.full_detail, options.own_launch, inner, brief};

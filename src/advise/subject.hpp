@@ -83,7 +83,8 @@ struct VerdictWork {
 /// What launches of one subject do, each evaluated once. Thread-safe.
 class FactsBook {
 public:
-    /// `budget`: of the evaluator for one launch; empty: its own. `brief`: of a kernel that is one line of an overview.
+    /// `budget`: of the evaluator for one launch; empty: its own. `brief`: of a kernel that is one line of an
+    /// overview: less work for verdicts, and branches on data are followed in one way, as they are assumed, not in all three.
     FactsBook(const KernelCode& code, const Evaluator& evaluator, const Subject& subject, std::optional<std::uint64_t> budget = {}, bool brief = false)
         : code_(code), evaluator_(evaluator), subject_(subject), budget_(budget), brief_(brief) {}
 
@@ -98,6 +99,7 @@ public:
     [[nodiscard]] SafetyVerdict verdict(const Launch& reference, const Launch& candidate, VerdictWork& work);
     /// For one launch of a search; empty: as far as the evaluator goes.
     [[nodiscard]] std::optional<std::uint64_t> budget() const { return budget_; }
+    [[nodiscard]] bool brief() const { return brief_; }
     /// So many times its budget for one launch, for one verdict or for all: `of_budget` as above; empty: as far as the judge goes.
     [[nodiscard]] std::optional<std::uint64_t> verdict_budget(std::uint64_t of_budget) const {
         return budget_ ? std::optional(*budget_ * of_budget * (brief_ ? 1 : kVerdictsAlone)) : std::nullopt;

@@ -135,7 +135,7 @@ Trial try_block(const Stage& stage, Dim3 block, std::optional<Dim3> own_grid, bo
     }
     trial.dynamic_shared_bytes = *bytes;
     settle(stage, trial, own_grid, always_facts);
-    if (!stage.one_policy && trial.launchable && trial.facts && trial.facts->unknown_branches > 0 && !stage.facts->subject().policy.taken_probability) {
+    if (!stage.facts->brief() && trial.launchable && trial.facts && trial.facts->unknown_branches > 0 && !stage.facts->subject().policy.taken_probability) {
         trial.taken = stage.facts->facts(trial.block, trial.grid, trial.dynamic_shared_bytes, 1.0, budget_for(stage, trial.block));
         trial.not_taken = stage.facts->facts(trial.block, trial.grid, trial.dynamic_shared_bytes, 0.0, budget_for(stage, trial.block));
     }

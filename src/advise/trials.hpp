@@ -25,7 +25,6 @@ struct Stage {
     LaunchOptions options;
     bool warm_cache{true};
     bool triton{};                           ///< compiled by Triton: its block is 32 * num_warps
-    bool one_policy{};                       ///< branches on data are followed in one way, as they are assumed, not in all three
     std::optional<std::uint64_t> budget{};   ///< of a launch with a block of 256 threads, where a search cannot pay the book's for each
 };
 
